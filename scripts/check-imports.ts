@@ -47,6 +47,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   check: ground,
   proxy: ground,
   faults: [...ground, 'proxy'],
+  recording: [...ground, 'proxy'],
   manifests: ground,
   demo: everything,
   try: everything,

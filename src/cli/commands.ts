@@ -45,6 +45,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   proxy: { group: 'Check', load: () => import('./proxy.ts') },
   fault: { group: 'Check', load: () => import('./fault.ts') },
   chaos: { group: 'Check', load: () => import('./chaos.ts') },
+  replay: { group: 'Check', load: () => import('./replay.ts') },
   try: { group: 'Check', load: () => import('./try.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },

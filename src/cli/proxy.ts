@@ -6,12 +6,15 @@ import { checkForProxy, faultInterceptor } from '../faults/fault-interceptor.ts'
 import { controlSocketOf, serveFaults } from '../faults/serve-faults.ts';
 import type { ProxyInterceptor } from '../proxy/proxy-interceptor.ts';
 import { serveProxy } from '../proxy/serve-proxy.ts';
+import { openRecorder } from '../recording/recorder.ts';
+import { recordingInterceptor } from '../recording/recording-interceptor.ts';
 import { stringFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
 import { defineCommand } from './command.ts';
 import { addFaults, faultFlag } from './fault-flag.ts';
+import { packageVersion } from './version.ts';
 
 /** Calls under way when it is told to stop may end within this time. */
 const GRACE_MS = 10_000;
@@ -27,15 +30,20 @@ export const command = defineCommand({
     fault: faultFlag(
       "A fault from the start, as 'CreateVolume fail UNAVAILABLE 30%'. May be repeated; `berth fault --proxy SOCKET` adds and removes",
     ),
+    record: stringFlag({ help: 'File for a recording of all calls, without secrets; must not exist' }),
   },
   async run({ flags, signal, stdout, log }) {
-    const interceptors: ProxyInterceptor[] = [];
+    const by = `berth ${await packageVersion()}`;
     const faults = new ActiveFaults({
       random: realRandom,
       check: checkForProxy,
       onStrike: ({ id }, { method }) => log.info('A fault struck a call', { fault: id, method }),
     });
     addFaults(faults, flags.fault);
+    const recorder = flags.record
+      ? await openRecorder({ path: flags.record, by, clock: realClock, log })
+      : undefined;
+    const interceptors: ProxyInterceptor[] = [...(recorder ? [recordingInterceptor(recorder)] : [])];
     const faulty = faultInterceptor(faults, { clock: realClock, address: socketPath(flags.driver) });
     const proxy = await serveProxy({
       listen: flags.listen,
@@ -44,6 +52,9 @@ export const command = defineCommand({
       interceptors: () => (faults.isIdle ? interceptors : [...interceptors, faulty]),
       clock: realClock,
       log,
+    }).catch(async (error: unknown) => {
+      await recorder?.discard();
+      throw error;
     });
     const endControl = await serveFaults(faults, controlSocketOf(proxy.address)).catch(async (error) => {
       await proxy.stop(0);
@@ -53,5 +64,6 @@ export const command = defineCommand({
     await aborted(signal);
     await endControl();
     await proxy.stop(GRACE_MS);
+    await recorder?.close();
   },
 });

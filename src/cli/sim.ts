@@ -11,6 +11,7 @@ import { seedResults, seedResultsInThreads } from '../simulation/seed-results.ts
 import { shrink } from '../simulation/shrink.ts';
 import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
+import { openSubject, type SubjectSource } from '../simulation/subjects/open-subject.ts';
 import { tuneThread } from '../simulation/tune-thread.ts';
 import { type CommandOutput, defineCommand, ExitCode, UsageError } from './command.ts';
 
@@ -35,6 +36,15 @@ export const command = defineCommand({
     json: boolFlag({ help: 'With --trace: everything, as JSON lines' }),
     faults: stringsFlag({ help: `Kinds of faults: all, none, names or prefixes of names`, default: ['all'] }),
     driver: stringFlag({ help: `Only drivers of one shape: ${DRIVER_SHAPES.join(', ')}`, default: '' }),
+    recording: stringFlag({
+      help: 'Recording of `berth proxy --record`: its driver, as it was observed, instead of those that a seed draws',
+    }),
+    'driver-name': stringFlag({
+      help: 'With --recording: name of the driver, if the recording does not have it',
+    }),
+    'driver-module': stringFlag({
+      help: 'Module with your own driver, written with the SDK, instead of those that a seed draws',
+    }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
     'keep-going': boolFlag({ help: 'Continue after a violation, without shrinking' }),
   },
@@ -45,15 +55,18 @@ export const command = defineCommand({
       : flags.random > 0
         ? randomRange(flags.random)
         : parseRange(flags.seeds);
+    const source = sourceOf(flags);
+    const subject = source && (await openSubject(source));
     tuneThread();
     const faults = parseFaults(flags.faults);
     const options: SimulateOptions & { faults: ReadonlySet<Fault> } = {
       start: await makeStartImage(),
       faults,
       ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
+      ...(subject && { subject }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
-    return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs }, options, {
+    return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs, source }, options, {
       signal,
       stdout,
       stderr,
@@ -77,11 +90,11 @@ async function trace(
 }
 
 async function runRange(
-  range: { from: number; to: number; keepGoing: boolean; jobs: number },
+  range: { from: number; to: number; keepGoing: boolean; jobs: number; source: SubjectSource | undefined },
   options: SimulateOptions & { faults: ReadonlySet<Fault> },
   ports: { signal: AbortSignal; stdout: CommandOutput; stderr: CommandOutput },
 ): Promise<ExitCode> {
-  const { from, to, keepGoing, jobs } = range;
+  const { from, to, keepGoing, jobs, source } = range;
   const { signal, stdout, stderr } = ports;
   const startedMs = realClock.monotonicMs();
   let toldMs = startedMs;
@@ -97,7 +110,14 @@ async function runRange(
   };
   stdout.write(`seeds ${from}..${to}\n`);
   const { driver, start } = options;
-  const share = { from, to, step: 1, faults: [...options.faults], ...(driver && { driver }) };
+  const share = {
+    from,
+    to,
+    step: 1,
+    faults: [...options.faults],
+    ...(driver && { driver }),
+    ...(source && { source }),
+  };
   const results = jobs > 1 ? seedResultsInThreads(share, jobs) : seedResults(share, start);
   for await (const result of results) {
     done += 1;
@@ -126,10 +146,37 @@ async function runRange(
     stderr.write(`seed ${first} violates an invariant; shrinking the run\n`);
     const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
     const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
-    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn)));
+    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn), flagsOf(source)));
   }
   stdout.write(summary);
   return failed.length > 0 ? ExitCode.failed : ExitCode.ok;
+}
+
+/** As they were given. */
+function flagsOf(source: SubjectSource | undefined): string {
+  const { recording, driverName, driverModule } = source ?? {};
+  const given = { recording, 'driver-name': driverName, 'driver-module': driverModule };
+  return Object.entries(given)
+    .map(([flag, value]) => (value === undefined ? '' : ` --${flag} ${value}`))
+    .join('');
+}
+
+function sourceOf(flags: {
+  recording: string | undefined;
+  driverModule: string | undefined;
+  driverName: string | undefined;
+  driver: string;
+}): SubjectSource | undefined {
+  const { recording, driverModule, driverName, driver } = flags;
+  if (recording === undefined && driverModule === undefined) return undefined;
+  if (recording !== undefined && driverModule !== undefined)
+    throw new UsageError('--recording and --driver-module exclude each other: there is one driver');
+  if (driver !== '') throw new UsageError('--driver is for drawn drivers; this one has its own abilities');
+  return {
+    ...(recording !== undefined && { recording }),
+    ...(driverModule !== undefined && { driverModule }),
+    ...(driverName !== undefined && { driverName }),
+  };
 }
 
 function parseRange(text: string): { from: number; to: number } {

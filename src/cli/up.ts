@@ -7,6 +7,7 @@ import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
+import { openRecorder } from '../recording/recorder.ts';
 import { boolFlag, choiceFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
 import { createLog } from '../runtime/log/log.ts';
@@ -97,6 +98,9 @@ const upFlags = {
   metrics: boolFlag({
     help: 'Collect the metrics of each part, as in a separate process; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
   }),
+  record: stringFlag({
+    help: 'File for a recording of all calls to drivers, without secrets; must not exist. Calls of a kubelet are not in it',
+  }),
   ...kubeletFlags,
   rootless: rootlessFlag,
   verbose: boolFlag({ help: 'As -v=3: log what the parts do' }),
@@ -143,6 +147,9 @@ export const command = defineCommand({
     );
     const logs = new LogBook(realClock);
     const ports = { clock: realClock, random: realRandom, signal };
+    const recorder = flags.record
+      ? await openRecorder({ path: flags.record, by: `berth ${version}`, clock: realClock, log })
+      : undefined;
     // Before the data directory: a driver that is not there leaves nothing behind.
     const brought = await bringDrivers({
       ...ports,
@@ -150,11 +157,15 @@ export const command = defineCommand({
       commands: flags.exec,
       nodeNames,
       log: bothLogs(log, logs.log),
+    }).catch(async (error: unknown) => {
+      await recorder?.discard();
+      throw error;
     });
     const directory = await openDataDirectory(
       flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
     ).catch(async (error: unknown) => {
       await brought.stop();
+      await recorder?.discard();
       throw error;
     });
     stdout.write(`berth ${version} starts in ${directory.path}\n`);
@@ -192,9 +203,11 @@ export const command = defineCommand({
         gates: flags.featureGates,
         inlineHandles: flags.allowInlineHandles,
         isRootless: flags.rootless,
+        ...(recorder && { recorder }),
       });
     } catch (error) {
       await brought.stop();
+      await recorder?.close();
       if (directory.isEphemeral) await directory.remove();
       throw startError(error, flags);
     }
@@ -224,6 +237,7 @@ export const command = defineCommand({
     looking.abort(new Error('the cluster is stopping'));
     await page?.stopped;
     const left = await cluster.stop().finally(() => brought.stop());
+    await recorder?.close();
     for (const what of left) stderr.write(`berth up: ${what}\n`);
     return left.length === 0 ? ExitCode.ok : ExitCode.failed;
   },

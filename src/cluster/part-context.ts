@@ -52,6 +52,8 @@ export interface PartContext {
   connect?: (address: string) => CsiConnection;
   /** Absent: no fault can be set and no component crashed. */
   faults?: ClusterFaults;
+  /** Records the calls over a connection of the part with this name; absent: nothing is recorded. */
+  record?: ((connection: CsiConnection, by: string) => CsiConnection) | undefined;
 }
 
 /** One life of a component, from its start to its end or crash. */
@@ -119,12 +121,14 @@ export function partPorts(
 
 /** The driver's connection as one component has it: in the trace under its name, struck by faults, ended by its crash. */
 export function asComponent(
-  { faults, book }: Pick<PartContext, 'faults' | 'book'>,
+  { faults, record, book }: Pick<PartContext, 'faults' | 'record' | 'book'>,
   connection: CsiConnection,
   component: Component & { process?: MortalProcess | undefined },
 ): CsiConnection {
   const { name, process } = component;
-  if (faults === undefined || process === undefined) return tracedConnection(connection, name, book);
-  const faulty = faults.connectionOf(connection, { ...component, process });
-  return mortalConnection(tracedConnection(faulty, name, book), process);
+  // A recording has what the component was told, faults included.
+  const observed = (inner: CsiConnection): CsiConnection =>
+    tracedConnection(record?.(inner, name) ?? inner, name, book);
+  if (faults === undefined || process === undefined) return observed(connection);
+  return mortalConnection(observed(faults.connectionOf(connection, { ...component, process })), process);
 }

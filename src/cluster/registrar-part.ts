@@ -10,7 +10,7 @@ import type { PartContext } from './part-context.ts';
 const TIMEOUT_MS = 10_000;
 
 export function registrarPart(
-  { clock, log }: PartContext,
+  { clock, log, record }: PartContext,
   driver: ClusterDriver,
   node: { name: string; root: string; socket: string },
 ): Part {
@@ -18,7 +18,8 @@ export function registrarPart(
   return {
     name,
     async run(signal, serving) {
-      const connection = connectCsi({ address: node.socket, clock, log });
+      const plain = connectCsi({ address: node.socket, clock, log });
+      const connection = record?.(plain, 'node-registrar') ?? plain;
       try {
         const registrar = createNodeRegistrar({
           connection,

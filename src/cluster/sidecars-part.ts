@@ -74,7 +74,7 @@ export function sidecarsPart(
       const connection = context.connect?.(address) ?? connectCsi({ address, clock, log });
       try {
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
-        const identified = await identifyDriver(connection, ask);
+        const identified = await identifyDriver(context.record?.(connection, 'sidecars') ?? connection, ask);
         const onChanged = (error: Error): void => stop.abort(error);
         const facts: DriverFacts = {
           abilities: identified,

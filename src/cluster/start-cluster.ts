@@ -6,6 +6,8 @@ import { csiNodes } from '../api/kinds.ts';
 import type { ApiServer, User } from '../apiserver/index.ts';
 import type { ControlPlaneGates } from '../control-plane/controller.ts';
 import type { Interceptor } from '../csi/server/serve-call.ts';
+import { recordedConnection } from '../recording/recorded-connection.ts';
+import type { Recorder } from '../recording/recorder.ts';
 import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
@@ -85,6 +87,8 @@ export interface ClusterOptions {
   inlineHandles: boolean;
   /** In a user namespace: no loop devices. */
   isRootless?: boolean;
+  /** Records the calls of all parts to drivers. */
+  recorder?: Recorder;
   /** See each call to hostpath on its way in. */
   interceptors?: readonly Interceptor[];
   signal: AbortSignal;
@@ -170,7 +174,21 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     );
     const { gates = {} } = options;
     const common = { clock, random, log };
-    const context: PartContext = { server, book, writes, caches, metrics, serving, gates, faults, ...common };
+    const { recorder } = options;
+    const record: PartContext['record'] =
+      recorder && ((connection, by) => recordedConnection(connection, recorder, by));
+    const context: PartContext = {
+      server,
+      book,
+      writes,
+      caches,
+      metrics,
+      serving,
+      gates,
+      faults,
+      record,
+      ...common,
+    };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     faults.begin(server, drivers);
     const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];

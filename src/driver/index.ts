@@ -39,4 +39,12 @@ export { type Page, type PageRequest, paginate } from './pagination.ts';
 export { refuse } from './refuse.ts';
 export { type RunDriverOptions, runDriver } from './run-driver.ts';
 export { type ServeDriverOptions, serveDriver } from './serve-driver.ts';
+export {
+  type SimulatedDriver,
+  type SimulatedFiles,
+  type SimulatedProcess,
+  type SimulatedStorage,
+  type SimulatedVolume,
+  simulatedDriver,
+} from './simulated-driver.ts';
 export { type Collection, openStateStore, type StateStore, UniqueError } from './state/state-store.ts';

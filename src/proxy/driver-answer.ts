@@ -59,6 +59,10 @@ export class DriverAnswer implements StreamEvents, ProxiedAnswer {
     return this.#messages;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   headers(fields: readonly string[], { isEnd, isTooLong }: { isEnd: boolean; isTooLong: boolean }): void {
     if (isTooLong) {
       const text = 'the headers of the answer are too long';

@@ -82,6 +82,10 @@ export class ForwardedCall implements StreamEvents, ProxiedCall {
     return this.#request.decoded;
   }
 
+  get requestBytes(): number {
+    return this.#bodyBytes;
+  }
+
   get caller(): ProxyCaller {
     return { connection: this.#options.connectionNumber, agent: this.#field('user-agent') ?? '' };
   }

@@ -10,6 +10,8 @@ export interface ProxiedCall {
   readonly method: DescMethod | undefined;
   /** Decoded at the first use. Undefined for an unknown method, a compressed request and one that cannot be read. */
   readonly request: Message | undefined;
+  /** Length of the request on the wire, to decide whether it is worth decoding. 0 if it is passed on as it comes. */
+  readonly requestBytes: number;
   readonly caller: ProxyCaller;
   /** Aborts when the caller gives up, which includes the end of its deadline. */
   readonly signal: AbortSignal;
@@ -36,6 +38,8 @@ export interface ProxiedAnswer {
   readonly isLost: boolean;
   /** Decoded at the first use. Empty for an answer that was passed on as it came, or that cannot be read. */
   readonly messages: readonly Message[];
+  /** Length of the messages on the wire; absent in an answer that an interceptor made. */
+  readonly bytes?: number;
 }
 
 /**

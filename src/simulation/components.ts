@@ -26,12 +26,12 @@ import { DEFAULT_PROVISIONER_FLAGS } from '../sidecars/provisioner/provisioner-f
 import { createResizer } from '../sidecars/resizer/resizer.ts';
 import { DEFAULT_RESIZER_FLAGS } from '../sidecars/resizer/resizer-flags.ts';
 import { createSnapshotter, type SnapshotterOptions } from '../sidecars/snapshotter/snapshotter.ts';
+import type { DriverBackend } from './driver-backend.ts';
 import { faultyKube } from './faulty-kube.ts';
 import { faultyLink } from './faulty-link.ts';
 import type { Mutation } from './mutation.ts';
 import { KUBELET_ROOT, type SimNode } from './sim-node.ts';
 import type { SimProcess } from './sim-process.ts';
-import type { StorageBackend } from './storage-backend.ts';
 import type { World } from './world.ts';
 
 const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
@@ -97,7 +97,7 @@ export class Components {
     });
   }
 
-  #linkFor(process: SimProcess, backend: StorageBackend, node: string, random: SeededRandom): CsiTransport {
+  #linkFor(process: SimProcess, backend: DriverBackend, node: string, random: SeededRandom): CsiTransport {
     const link = faultyLink({
       driver: {
         name: backend.plan.name,
@@ -171,7 +171,7 @@ export class Components {
   ): Promise<void> {
     const backend = [...this.#world.backends.values()].find(
       ({ plan }) => plan.short === short,
-    ) as StorageBackend;
+    ) as DriverBackend;
     const kube = this.#kubeFor(process, random, serviceAccountUser('kube-system', `csi-${kind}`));
     const csi = this.#linkFor(process, backend, '', random);
     const { clock, signal } = process;
@@ -213,7 +213,7 @@ export class Components {
           if (known) return known;
           const link = this.#linkFor(
             process,
-            this.#world.backends.get(driver) as StorageBackend,
+            this.#world.backends.get(driver) as DriverBackend,
             nodeName,
             random,
           );

@@ -16,6 +16,14 @@ export const KUBE_FAULTS = [
   'kube-crash-after',
 ] as const;
 export const WATCH_FAULTS = ['watch-dropped', 'watch-stalled', 'watch-expired', 'watch-late'] as const;
+/** At the calls of a driver under test to its storage, mounts and files; see subjects/module-process.ts. */
+export const DRIVER_FAULTS = [
+  'storage-slow',
+  'storage-fails',
+  'storage-lost-after',
+  'driver-crash-before',
+  'driver-crash-after',
+] as const;
 /** Faults that happen at a planned time instead of at a call. */
 export const EVENT_FAULTS = [
   'process-crash',
@@ -35,13 +43,20 @@ export const EVENT_FAULTS = [
 
 export type KubeFault = (typeof KUBE_FAULTS)[number];
 export type WatchFault = (typeof WATCH_FAULTS)[number];
+export type DriverFault = (typeof DRIVER_FAULTS)[number];
 export type EventFault = (typeof EVENT_FAULTS)[number];
-export type Fault = KubeFault | WatchFault | CsiFault | EventFault;
+export type Fault = KubeFault | WatchFault | CsiFault | DriverFault | EventFault;
 
-export const ALL_FAULTS: readonly Fault[] = [...KUBE_FAULTS, ...WATCH_FAULTS, ...CSI_FAULTS, ...EVENT_FAULTS];
+export const ALL_FAULTS: readonly Fault[] = [
+  ...KUBE_FAULTS,
+  ...WATCH_FAULTS,
+  ...CSI_FAULTS,
+  ...DRIVER_FAULTS,
+  ...EVENT_FAULTS,
+];
 
 /** Per thousand calls at intensity 1; for watches, per thousand that are opened. */
-const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
+const RATES: Record<KubeFault | WatchFault | CsiFault | DriverFault, number> = {
   'kube-lost-before': 12,
   'kube-lost-after': 12,
   'kube-conflict': 12,
@@ -61,6 +76,11 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
   'csi-past-deadline': 25,
   'csi-crash-before': 12,
   'csi-crash-after': 20,
+  'storage-slow': 60,
+  'storage-fails': 20,
+  'storage-lost-after': 20,
+  'driver-crash-before': 8,
+  'driver-crash-after': 15,
 };
 
 /**
@@ -95,6 +115,7 @@ export type Strikes<F extends CallFault> = (verb: string, plural?: string) => F 
 const KUBE_DICE = new Dice(KUBE_FAULTS);
 const WATCH_DICE = new Dice(WATCH_FAULTS);
 const CSI_DICE = new Dice(CSI_FAULTS);
+const DRIVER_DICE = new Dice(DRIVER_FAULTS);
 
 /** One strike by script instead of by chance. */
 export interface Strike {
@@ -163,6 +184,11 @@ export class Faults {
   /** For all calls of one process. */
   csi(process: string): Strikes<CsiFault> {
     return this.#strikes(CSI_DICE, process, `csi/${process}`, process);
+  }
+
+  /** For what one process of a driver under test asks of its storage and its machine. */
+  driver(process: string): Strikes<DriverFault> {
+    return this.#strikes(DRIVER_DICE, process, `driver/${process}`, process);
   }
 
   /** Whether an event that was planned takes place. */

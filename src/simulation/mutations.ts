@@ -196,7 +196,7 @@ export const MUTATIONS = {
     csi: (inner, world) =>
       onCall(inner, 'ControllerUnpublishVolume', (request, next) => {
         const { volumeId, nodeId } = request as { volumeId: string; nodeId: string };
-        const backend = [...world.backends.values()].find(({ volumes }) => volumes.has(volumeId));
+        const backend = [...world.backends.values()].find((each) => each.hasVolume(volumeId));
         return next({ ...request, nodeId: backend?.nodeIdOf(machineOf(nodeId)) ?? nodeId });
       }),
   },

@@ -3,6 +3,7 @@
 // runs, so that a failing run can be repeated with a part of it.
 
 import type { SeededRandom } from '../runtime/random.ts';
+import type { Subject } from './driver-backend.ts';
 import type { EventFault, Strike } from './faults.ts';
 import {
   planClasses,
@@ -15,6 +16,7 @@ import { planEvents, planFullNode, planSilence } from './plan-events.ts';
 import { planGrowth } from './plan-growth.ts';
 import { planSnapshots } from './plan-snapshots.ts';
 import { planSteps } from './plan-steps.ts';
+import { possibleEvents, possibleSteps } from './possible-steps.ts';
 
 export interface DriverPlan {
   readonly name: string;
@@ -37,7 +39,12 @@ export interface DriverPlan {
   readonly copyMs?: number;
   /** Replicas of each of its sidecars; with more than one they elect a leader. */
   readonly replicas: number;
+  /** What it cannot be asked for; everything unless given. */
+  readonly lacks?: readonly Lack[];
 }
+
+/** `storage faults`: the storage is not ours, so it is never full and never lies. */
+export type Lack = 'existing volumes' | 'block volumes' | 'shared volumes' | 'storage faults';
 
 export interface NodePlan {
   readonly name: string;
@@ -173,6 +180,8 @@ export function secretKinds({ expands }: Pick<DriverPlan, 'expands'>): readonly 
 export interface PlanOptions {
   /** Only drivers of this shape; any otherwise. */
   driver?: DriverShape;
+  /** This driver, and no other. */
+  subject?: Subject;
 }
 export const DRIVER_SHAPES = ['full', 'no-attach', 'no-stage', 'bare', 'topology'] as const;
 export type DriverShape = (typeof DRIVER_SHAPES)[number];
@@ -192,9 +201,11 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   // Streams of their own: expansion and snapshots change nothing else in a cluster.
   const growth = random.fork('growth');
   const snapshots = random.fork('snapshots');
-  const drivers = planDrivers(shape, options)
+  const drawn = planDrivers(shape, options)
     .map((driver) => withExpansion(driver, growth))
     .map((driver) => withSnapshots(driver, snapshots));
+  const { subject } = options;
+  const drivers = subject ? drawn.slice(0, 1).map((driver) => subject.plan(driver)) : drawn;
   const hasZones = drivers.some(({ topology }) => topology);
   const nodeCount = Math.max(oneOf(shape, [1, 1, 2, 2, 2, 3]), hasZones ? 2 : 1);
   const nodes = Array.from({ length: nodeCount }, (_, index) => ({
@@ -220,8 +231,8 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     classes,
     snapshotClasses,
     // Sorting is stable: steps at the same time stay in this order.
-    steps: steps.sort((a, b) => a.atMs - b.atMs),
-    events: events.sort((a, b) => a.atMs - b.atMs),
+    steps: possibleSteps(steps, drivers).sort((a, b) => a.atMs - b.atMs),
+    events: possibleEvents(events, drivers).sort((a, b) => a.atMs - b.atMs),
     faultsMs,
     intensity: oneOf(shape, INTENSITIES),
     ...planFocus({ drivers, nodes }, random.fork('focus')),

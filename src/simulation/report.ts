@@ -9,7 +9,8 @@ import type { Shrunk } from './shrink.ts';
 /** A longer timeline is reduced to the entries about the violation's objects. */
 const LONGEST_TIMELINE = 120;
 
-export function reportOf(shrunk: Shrunk): string {
+/** `flags`: those of the command line that the seed alone does not say. */
+export function reportOf(shrunk: Shrunk, flags = ''): string {
   const { run } = shrunk;
   const [violation] = run.violations;
   if (violation === undefined) return `seed ${run.seed}: nothing was violated\n`;
@@ -24,7 +25,7 @@ export function reportOf(shrunk: Shrunk): string {
     'what happened:',
     ...timelineOf(run.entries).map(lineOf),
     '',
-    `again: berth sim --seed ${run.seed} --trace`,
+    `again: berth sim --seed ${run.seed}${flags} --trace`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -7,6 +7,7 @@ import type { Violation } from './history.ts';
 import type { DriverShape } from './plan.ts';
 import { simulate } from './simulate.ts';
 import type { StartImage } from './start-image.ts';
+import { openSubject, type SubjectSource } from './subjects/open-subject.ts';
 
 export interface SeedRange {
   readonly from: number;
@@ -15,6 +16,8 @@ export interface SeedRange {
   readonly step: number;
   readonly faults: readonly Fault[];
   readonly driver?: DriverShape;
+  /** Where the one driver comes from; otherwise the seed decides. */
+  readonly source?: SubjectSource;
 }
 
 export interface SeedResult {
@@ -26,8 +29,9 @@ export interface SeedResult {
 }
 
 export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
-  const { from, to, step, faults, driver } = range;
-  const options = { start, faults: new Set(faults), ...(driver && { driver }) };
+  const { from, to, step, faults, driver, source } = range;
+  const subject = source && (await openSubject(source));
+  const options = { start, faults: new Set(faults), ...(driver && { driver }), ...(subject && { subject }) };
   for (let seed = from; seed <= to; seed += step) {
     const { violations, virtualMs, entries } = await simulate(seed, options);
     const calls = entries.filter(({ kind }) => kind === 'call').length;

@@ -10,9 +10,10 @@ import { type MemoryMounter, memoryMounter } from '../runtime/mount/memory-mount
 import type { Clock } from '../runtime/ports.ts';
 import { registrationServices } from '../sidecars/node-registrar/registration-service.ts';
 import type { ConnectionState } from '../wire/grpc/channel.ts';
+import type { DriverBackend } from './driver-backend.ts';
 import { type MemoryFiles, memoryFiles } from './memory-files.ts';
 import type { NodePlan } from './plan.ts';
-import type { NodeStorage, StorageBackend } from './storage-backend.ts';
+import type { NodeStorage } from './storage-backend.ts';
 
 export const KUBELET_ROOT = '/var/lib/kubelet';
 
@@ -28,7 +29,7 @@ export class SimNode {
   /** Hear when the connection to a driver was lost and is back. */
   readonly #followers = new Map<string, Set<(state: ConnectionState) => void>>();
 
-  constructor(plan: NodePlan, backends: readonly StorageBackend[], clock: Clock) {
+  constructor(plan: NodePlan, backends: readonly DriverBackend[], clock: Clock) {
     this.plan = plan;
     this.#clock = clock;
     this.mounter = memoryMounter();

@@ -50,6 +50,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     enabled: options.faults ?? new Set(ALL_FAULTS),
     ...(options.skipped && { skipped: options.skipped }),
     ...(options.mutation && { mutation: options.mutation }),
+    ...(options.subject && { subject: options.subject }),
     ...(options.log && { log: options.log }),
   });
   const { clock, history } = world;
@@ -153,6 +154,7 @@ function happen(world: World, { id, fault, target, forMs, answer }: EventPlan): 
     case 'node-reboot':
       world.crash(`node-${target}`, forMs);
       world.nodes.get(target)?.reboot();
+      for (const each of world.backends.values()) each.rebooted(target);
       history.add({
         kind: 'storage',
         driver: '',

@@ -10,6 +10,7 @@ import { refuse } from '../driver/refuse.ts';
 import { silentLog } from '../runtime/log/log.ts';
 import type { MemoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
+import type { DriverBackend } from './driver-backend.ts';
 import type { CallFacts, History, StorageChange } from './history.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import type { DriverPlan, RestartAnswer } from './plan.ts';
@@ -61,7 +62,7 @@ export function machineOf(nodeId: string): string {
   return nodeId.split('.')[0] ?? '';
 }
 
-export class StorageBackend {
+export class StorageBackend implements DriverBackend {
   readonly plan: DriverPlan;
   readonly volumes = new Map<string, BackendVolume>();
   readonly clock: Clock;
@@ -127,6 +128,14 @@ export class StorageBackend {
       storage,
       transport: this.#serve({ node: nodeOperations(this, storage) }),
     });
+  }
+
+  rebooted(): void {
+    // What is mounted there is the machine's, and forgotten with it.
+  }
+
+  hasVolume(id: string): boolean {
+    return this.volumes.has(id);
   }
 
   hasNode(name: string): boolean {

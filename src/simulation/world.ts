@@ -13,6 +13,7 @@ import type { Log } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { Components } from './components.ts';
+import type { DriverBackend, Subject } from './driver-backend.ts';
 import { type Fault, Faults } from './faults.ts';
 import { History } from './history.ts';
 import { type Mutation, noMutation } from './mutation.ts';
@@ -31,6 +32,7 @@ export interface WorldOptions {
   enabled: ReadonlySet<Fault>;
   skipped?: ReadonlySet<string>;
   mutation?: Mutation;
+  subject?: Subject;
   log?: Log;
 }
 
@@ -72,7 +74,7 @@ export class World {
   readonly history: History;
   readonly faults: Faults;
   readonly plan: Plan;
-  readonly backends: ReadonlyMap<string, StorageBackend>;
+  readonly backends: ReadonlyMap<string, DriverBackend>;
   readonly nodes: ReadonlyMap<string, SimNode>;
   readonly processes = new Map<string, SimProcess>();
   readonly server: ApiServer;
@@ -133,15 +135,11 @@ export class World {
       plan: this.plan,
       isSilent: (node) => this.silent.has(node),
     });
-    const backends = this.plan.drivers.map(
-      (plan) =>
-        new StorageBackend({
-          plan,
-          clock,
-          random: options.random.fork(`storage ${plan.name}`),
-          history: this.history,
-        }),
-    );
+    const backends = this.plan.drivers.map((plan) => {
+      const random = options.random.fork(`storage ${plan.name}`);
+      const init = { plan, clock, random, history: this.history, faults: this.faults };
+      return options.subject?.backend(init) ?? new StorageBackend(init);
+    });
     this.backends = new Map(backends.map((backend) => [backend.plan.name, backend]));
     this.nodes = new Map(this.plan.nodes.map((plan) => [plan.name, new SimNode(plan, backends, clock)]));
     for (const resource of FOLLOWED) {

@@ -12,6 +12,7 @@ import { create } from '../../wire/protobuf/create.ts';
 import { fromBinary } from '../../wire/protobuf/decode.ts';
 import type { DescField, DescMessage, Message } from '../../wire/protobuf/descriptor.ts';
 import { toBinary } from '../../wire/protobuf/encode.ts';
+import { fromJson, toJson } from '../../wire/protobuf/json.ts';
 import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import * as csi from '../generated/csi/v1/csi_pb.ts';
 import * as csiRegistration from '../generated/csiregistration/csi_registration_pb.ts';
@@ -152,6 +153,24 @@ describe('every message of the interface', () => {
     });
     fc.assert(property, { numRuns: 300 });
   });
+
+  for (const schema of schemas) {
+    it(`${schema.typeName} has the JSON that protobuf-es writes, and is read back from it`, () => {
+      const property = fc.property(anyMessage(schema), (init) => {
+        const message = create(schema, init as Message);
+        let theirs: es.JsonValue;
+        try {
+          theirs = es.toJson(esSchema(schema), es.fromBinary(esSchema(schema), toBinary(schema, message)));
+        } catch {
+          // A time that JSON cannot express.
+          return;
+        }
+        assert.deepEqual(toJson(schema, message), theirs);
+        assert.deepEqual(toJson(schema, fromJson(schema, JSON.parse(JSON.stringify(theirs)))), theirs);
+      });
+      fc.assert(property, { numRuns: 30 });
+    });
+  }
 });
 
 /** Without what protobuf-es keeps of fields that it does not know, and what its messages inherit. */

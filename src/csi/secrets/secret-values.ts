@@ -7,12 +7,20 @@ import { isSecretKey } from '../messages/message-text.ts';
 
 /** `text` with each value of a `csi_secret` field of `message` replaced. */
 export function withoutSecrets(text: string, schema: DescMessage, message: Message): string {
+  return withoutValues(text, secretValuesIn(schema, message));
+}
+
+/** Longest first, so that a secret that contains another leaves nothing of itself behind when both are replaced. */
+export function secretValuesIn(schema: DescMessage, message: Message): string[] {
   const values: string[] = [];
   collect(schema, message, values);
-  // Longest first, so that a secret that contains another leaves nothing of itself behind.
-  values.sort((a, b) => b.length - a.length);
+  return values.filter((value) => value !== '').sort((a, b) => b.length - a.length);
+}
+
+/** `values` as `secretValuesIn` returns them. */
+export function withoutValues(text: string, values: readonly string[]): string {
   let clean = text;
-  for (const value of values) if (value !== '') clean = clean.replaceAll(value, '[redacted]');
+  for (const value of values) clean = clean.replaceAll(value, '[redacted]');
   return clean;
 }
 

@@ -49,6 +49,8 @@ export const RULES = {
   size: 'no claim or volume reports more than its storage, or its filesystem, has',
   'read-only': 'a volume that a pod only reads is published read-only, down to the device',
   'cut-source': 'no volume is deleted while a snapshot of it is being cut',
+  'driver-promise':
+    'a driver under test that answers OK has done what it was asked for, and says the same of a volume each time',
   'ready-early': 'no content says that a snapshot is ready before it is',
   'half-group': 'a group snapshot is ready with a member for each of its volumes, or not at all',
   restore:

@@ -41,3 +41,16 @@ export function timestampText({ seconds, nanos }: Timestamp): string {
           .replace(/(000){1,2}$/, '')}`;
   return time.toISOString().replace(/\.000Z$/, `${fraction}Z`);
 }
+
+/** Undefined for a text that is no time. */
+export function timestampFromText(text: string): Timestamp | undefined {
+  const [, seconds, fraction = ''] = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?/.exec(text) ?? [];
+  const zone = /(Z|z|[+-]\d\d:\d\d)$/.exec(text)?.[1];
+  const ms = seconds === undefined || zone === undefined ? Number.NaN : Date.parse(`${seconds}${zone}`);
+  if (Number.isNaN(ms)) return undefined;
+  return {
+    $typeName: 'google.protobuf.Timestamp',
+    seconds: BigInt(ms / 1000),
+    nanos: Number(fraction.padEnd(9, '0')),
+  };
+}
