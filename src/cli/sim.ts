@@ -45,6 +45,10 @@ export const command = defineCommand({
     'driver-module': stringFlag({
       help: 'Module with your own driver, written with the SDK, instead of those that a seed draws',
     }),
+    replicas: intFlag({
+      help: 'So many replicas of each sidecar, each on its share (--sharding), which also hang and come back; other worlds than without it',
+      min: 1,
+    }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
     'keep-going': boolFlag({ help: 'Continue after a violation, without shrinking' }),
   },
@@ -64,6 +68,7 @@ export const command = defineCommand({
       faults,
       ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
       ...(subject && { subject }),
+      ...(flags.replicas !== undefined && { replicas: flags.replicas }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
     return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs, source }, options, {
@@ -109,7 +114,7 @@ async function runRange(
     return ((done * 1_000_000) / Math.max(1, user + system)).toFixed(1);
   };
   stdout.write(`seeds ${from}..${to}\n`);
-  const { driver, start } = options;
+  const { driver, start, replicas } = options;
   const share = {
     from,
     to,
@@ -117,6 +122,7 @@ async function runRange(
     faults: [...options.faults],
     ...(driver && { driver }),
     ...(source && { source }),
+    ...(replicas && { replicas }),
   };
   const results = jobs > 1 ? seedResultsInThreads(share, jobs) : seedResults(share, start);
   for await (const result of results) {

@@ -39,6 +39,8 @@ export const EVENT_FAULTS = [
   'lease-stall',
   'clock-jump',
   'user-deletes',
+  'process-pause',
+  'lease-edit',
 ] as const;
 
 export type KubeFault = (typeof KUBE_FAULTS)[number];

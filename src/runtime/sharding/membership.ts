@@ -56,6 +56,8 @@ export interface MembershipOptions {
   /** Of the members' Leases: with the label of this group. */
   leases: Informer<Lease>;
   hash?: number;
+  /** Simulation: a deliberately wrong hash function. */
+  ownerOf?: typeof ownerOf;
 }
 
 /** The member's Lease could not be renewed in time: others may act on its share by now. */
@@ -86,6 +88,7 @@ export function memberLeaseName(group: string, id: string): string {
 
 export class Membership implements Shares {
   readonly #options: MembershipOptions & { hash: number };
+  readonly #ownerOf: typeof ownerOf;
   readonly #log: Log;
   readonly #name: string;
   readonly #bell = new Bell();
@@ -121,6 +124,7 @@ export class Membership implements Shares {
 
   constructor(options: MembershipOptions) {
     this.#options = { hash: HASH_VERSION, ...options };
+    this.#ownerOf = options.ownerOf ?? ownerOf;
     this.#name = memberLeaseName(options.group, options.id);
     this.#log = options.log.with({ group: options.group, member: options.id });
     options.leases.subscribe({
@@ -144,8 +148,8 @@ export class Membership implements Shares {
   owns(key: string): boolean {
     const { clock, id, hash } = this.#options;
     if (clock.monotonicMs() >= this.#validUntilMs || this.#lost.signal.aborted) return false;
-    if (ownerOf(key, this.#confirmed) !== id) return false;
-    for (const members of this.#sent) if (ownerOf(key, members) !== id) return false;
+    if (this.#ownerOf(key, this.#confirmed) !== id) return false;
+    for (const members of this.#sent) if (this.#ownerOf(key, members) !== id) return false;
     return !this.#rivals.some((rival) => claims(rival, key, hash));
   }
 
@@ -323,8 +327,8 @@ export class Membership implements Shares {
     const sent = this.#sent.length;
     try {
       await this.read(signal);
-      const owned: Owns = (key) => ownerOf(key, before) === id;
-      const willOwn: Owns = (key) => ownerOf(key, members) === id;
+      const owned: Owns = (key) => this.#ownerOf(key, before) === id;
+      const willOwn: Owns = (key) => this.#ownerOf(key, members) === id;
       if (!sameMembers(before, members)) for (const prepare of this.#prepare) await prepare(owned, willOwn);
       const decision = this.#decide();
       if (lost.aborted) return;
@@ -375,7 +379,7 @@ export class Membership implements Shares {
 
   #keptUnder(members: readonly string[]): string[] {
     const { id } = this.#options;
-    return [...this.#busy.keys()].filter((key) => ownerOf(key, members) !== id);
+    return [...this.#busy.keys()].filter((key) => this.#ownerOf(key, members) !== id);
   }
 
   #record({ members, kept }: Said): MemberRecord {
@@ -400,8 +404,8 @@ export class Membership implements Shares {
           this.#log.warn('The Lease of this replica was deleted by somebody else; writing it again');
           this.#lease = undefined;
         } else if (isConflict(error) || isAlreadyExists(error)) {
-          this.#lease = await kube.get(leases, { namespace, name: this.#name }, { signal });
-          const found = memberRecordOf(this.#lease);
+          this.#lease = await ifThere(kube.get(leases, { namespace, name: this.#name }, { signal }));
+          const found = this.#lease && memberRecordOf(this.#lease);
           // The answer to an earlier write of this process may have been lost.
           if (found?.id !== record.id) {
             this.#log.warn('The Lease of this replica was changed by somebody else; writing it again');

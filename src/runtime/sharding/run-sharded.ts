@@ -13,7 +13,7 @@ import type { Clock } from '../ports.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { groupLabel, LABEL_SHARDING_GROUP } from './member-record.ts';
 import { DEFAULT_MEMBER_DURATION_MS, memberTimes } from './member-times.ts';
-import { Membership } from './membership.ts';
+import { Membership, type MembershipOptions } from './membership.ts';
 
 /** The holder of the single Lease, whichever replica renewed it. */
 export const GROUP_IDENTITY = 'berth-sharding-group';
@@ -22,8 +22,8 @@ export interface RunShardedOptions extends RunWithLeaseOptions {
   /** A client of its own for the Leases: renewals must not queue behind the work. */
   kube: KubeClient;
   memberDurationMs?: number;
-  /** Tests: another version of the hash function. */
-  hash?: number;
+  /** Tests: another version of the hash function, wrong times, a wrong function. */
+  member?: Partial<Pick<MembershipOptions, 'hash' | 'times' | 'ownerOf'>>;
 }
 
 /**
@@ -42,7 +42,6 @@ export async function runSharded(
     namespace,
     labelSelector: `${LABEL_SHARDING_GROUP}=${groupLabel(group)}`,
   });
-  const hash = options.hash === undefined ? {} : { hash: options.hash };
   const membership = new Membership({
     kube,
     clock,
@@ -52,7 +51,7 @@ export async function runSharded(
     id,
     times,
     leases: members,
-    ...hash,
+    ...options.member,
   });
   const renewing = new AbortController();
   const failed = new AbortController();
