@@ -9,8 +9,8 @@ import { processNames } from './plan.ts';
 import type { World } from './world.ts';
 
 const LOOK_MS = 250;
-/** After the last process came or went: a Lease runs out (5 s), a newcomer listens (5 s), and caches fill. */
-const BOUND_MS = 30_000;
+/** After the last process came or went: a Lease runs out (5 s), a newcomer listens (5 s), and late watches (65 s) catch up. */
+const BOUND_MS = 90_000;
 
 export function watchShares(world: World): void {
   const { clock, history, plan } = world;

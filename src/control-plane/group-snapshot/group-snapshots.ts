@@ -26,6 +26,7 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import type { cachesSynced } from '../caches-synced.ts';
@@ -56,6 +57,8 @@ export interface GroupSnapshots {
     content: VolumeSnapshotContent | undefined,
     signal: AbortSignal,
   ): Promise<VolumeGroupSnapshot | undefined>;
+  /** The caches show at least what the server has now. */
+  caughtUp(): Promise<unknown>;
   /** Looks at everything again. */
   resync(): void;
   follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
@@ -109,7 +112,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     name: 'snapshot-controller-group-snapshot',
     reconcile: sharedReconcile(
       shares,
-      { ownerKey: namespaceOfKey, confirm: { kube, informer: groups } },
+      { ownerKey: namespaceOfKey },
       createGroupReconciler({
         kube,
         clock,
@@ -137,7 +140,6 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
           const content = groupContents.get(key);
           return content && namespaceKey(content.spec.volumeGroupSnapshotRef.namespace);
         },
-        confirm: { kube, informer: groupContents },
       },
       createContentReconciler(groupSnapshotContents, {
         kube,
@@ -271,6 +273,8 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
+    caughtUp: () =>
+      Promise.all([caughtUp(groups, { kube, clock }), caughtUp(groupContents, { kube, clock })]),
     resync() {
       for (const group of groups.list()) groupLoop.add(keyOf(group));
       for (const content of groupContents.list()) contentLoop.add(keyOf(content));

@@ -17,6 +17,7 @@ import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -96,7 +97,7 @@ export function createSnapshotController(
     name: 'snapshot-controller-snapshot',
     reconcile: sharedReconcile(
       shares,
-      { ownerKey: namespaceOfKey, confirm: { kube, informer: snapshots } },
+      { ownerKey: namespaceOfKey },
       createSnapshotReconciler({
         kube,
         clock,
@@ -125,7 +126,6 @@ export function createSnapshotController(
           const content = contents.get(key);
           return content && namespaceKey(content.spec.volumeSnapshotRef.namespace);
         },
-        confirm: { kube, informer: contents },
       },
       createContentReconciler(snapshotContents, { kube, contents: latestContents, recorder, log }),
     ),
@@ -218,6 +218,12 @@ export function createSnapshotController(
   };
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: options.resyncMs, signal }, lookAtAll);
+  // The finalizers of claims and members depend on all snapshots of the namespace.
+  shares?.beforeGain(async () => {
+    await caughtUp(snapshots, { kube, clock });
+    await caughtUp(contents, { kube, clock });
+    await groups?.caughtUp();
+  });
   shares?.onGain(lookAtAll);
 
   return {

@@ -107,11 +107,14 @@ export class Membership implements Shares {
   #confirmed: readonly string[] = [];
   /** Divisions that were sent to the server since: others may have acted by any of them. */
   #sent: (readonly string[])[] = [];
+  /** A write has an unknown outcome: it may still take effect, until a later one is acknowledged. */
+  #isUnsure = false;
   #needsConfirm = false;
   #isConfirming = false;
   /** Live members whose records may claim keys of this member. */
   #rivals: readonly Peer[] = [];
   #validUntilMs = Number.NEGATIVE_INFINITY;
+  #readAtMs = Number.NEGATIVE_INFINITY;
   #mayActAtMs = Number.POSITIVE_INFINITY;
   #isStarted = false;
   #isAnnounced = false;
@@ -185,6 +188,22 @@ export class Membership implements Shares {
     return this.#decide().rivals.map(({ id }) => id);
   }
 
+  /** For logs and metrics: under which division it acts, and what it waits for. */
+  get state() {
+    return {
+      members: this.#confirmed,
+      published: this.#published.members,
+      sent: this.#sent.length,
+      kept: this.#published.kept,
+      busy: [...this.#busy.keys()],
+      waitsFor: this.#rivals.map(({ id, record }) => ({ id, members: record?.members, kept: record?.kept })),
+      needsConfirm: this.#needsConfirm,
+      isConfirming: this.#isConfirming,
+      isStarted: this.#isStarted,
+      isLost: this.#lost.signal.aborted,
+    };
+  }
+
   /** The group's Lease is held, and what acts is ready: this member may get a share. */
   start(): void {
     this.#isStarted = true;
@@ -249,6 +268,7 @@ export class Membership implements Shares {
     const askedAtMs = clock.monotonicMs();
     const { items } = await kube.list(leases, { namespace, labelSelector, signal });
     for (const lease of items) this.#see(lease);
+    this.#readAtMs = askedAtMs;
     for (const peer of this.#peers.values()) if (askedAtMs >= peer.overAtMs) peer.isDead = true;
   }
 
@@ -263,7 +283,9 @@ export class Membership implements Shares {
     const decision = this.#decide();
     this.#tell(decision);
     const { members } = decision;
-    this.#needsConfirm ||= decision.isInDoubt;
+    // What others claim may be out of date, where the watch is late.
+    const isStale = this.#rivals.length > 0 && clock.monotonicMs() - this.#readAtMs > times.durationMs;
+    this.#needsConfirm ||= decision.isInDoubt || isStale;
     const isNew = !sameMembers(members, this.#published.members) || !this.#isAnnounced;
     // From here on only what is this member's under both divisions is begun.
     if (isNew) {
@@ -274,9 +296,12 @@ export class Membership implements Shares {
     const said: Said = { members, kept: this.#keptUnder(members) };
     const dueAtMs = this.#validUntilMs - times.renewDeadlineMs + times.renewPeriodMs;
     const isDue =
-      isNew || said.kept.length !== this.#published.kept.length || clock.monotonicMs() >= dueAtMs - 1;
+      isNew ||
+      this.#isUnsure ||
+      said.kept.length !== this.#published.kept.length ||
+      clock.monotonicMs() >= dueAtMs - 1;
     if (isDue) await this.#publish(said, signal);
-    if (this.#needsConfirm && !this.#lost.signal.aborted) void this.#confirm(signal);
+    if (this.#needsConfirm && !this.#isUnsure && !this.#lost.signal.aborted) void this.#confirm(signal);
     void this.#tidy(signal);
     return this.#nextTurnMs(this.#decide());
   }
@@ -297,12 +322,14 @@ export class Membership implements Shares {
     // Half of the deadline, so that a request which is lost can be repeated in time.
     const delayMs = this.#isAnnounced ? times.renewDeadlineMs / 2 : times.durationMs;
     const reason = () => new Error(`no answer about the Lease of this replica within ${delayMs} ms`);
+    this.#isUnsure = true;
     await withDeadline({ clock, delayMs, reason, parent: signal }, (inTime) =>
       this.#write(this.#record(said), inTime),
     );
     // An answer that comes after the deadline is no renewal: others may have counted this member as dead.
     if (this.#isAnnounced && clock.monotonicMs() >= this.#validUntilMs) this.#lose();
     if (lost.aborted) return;
+    this.#isUnsure = false;
     this.#validUntilMs = sentAtMs + times.renewDeadlineMs;
     this.#expiry?.cancel();
     this.#expiry = clock.setTimeout(() => this.#expire(), this.#validUntilMs - clock.monotonicMs());
@@ -331,7 +358,7 @@ export class Membership implements Shares {
       const willOwn: Owns = (key) => this.#ownerOf(key, members) === id;
       if (!sameMembers(before, members)) for (const prepare of this.#prepare) await prepare(owned, willOwn);
       const decision = this.#decide();
-      if (lost.aborted) return;
+      if (lost.aborted || this.#isUnsure) return;
       // Something changed meanwhile: the next turn publishes that first.
       if (!sameMembers(members, this.#published.members) || !sameMembers(members, decision.members)) return;
       this.#confirmed = members;

@@ -14,6 +14,7 @@ import { driverOnNode } from '../../api/volumes.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { attachmentKey, volumeKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -64,11 +65,7 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   const attachmentLoop = createLoop({
     ...shared,
     name: 'csi-attacher-va',
-    reconcile: sharedReconcile(
-      shares,
-      { ownerKey: (key) => attachmentKey(attachments.get(key)), confirm: { kube, informer: attachments } },
-      reconcile,
-    ),
+    reconcile: sharedReconcile(shares, { ownerKey: (key) => attachmentKey(attachments.get(key)) }, reconcile),
   });
   const volumeLoop = createLoop({
     ...shared,
@@ -148,6 +145,8 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   };
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: flags.resyncMs, signal }, lookAtAll);
+  // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
+  shares?.beforeGain(() => caughtUp(attachments, { kube, clock }));
   shares?.onGain(() => {
     for (const attachment of attachments.list()) {
       const isSettled = attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined;
