@@ -73,7 +73,9 @@ async function claimWorld(t: TestContext) {
           resources: { requests: { storage: '1Mi' } },
         },
       });
-      await Promise.all(Array.from({ length: count }, () => rig.admin.create(persistentVolumeClaims, draft())));
+      await Promise.all(
+        Array.from({ length: count }, () => rig.admin.create(persistentVolumeClaims, draft())),
+      );
     },
     async allBound(): Promise<void> {
       for (let i = 0; i < made; i++) {
