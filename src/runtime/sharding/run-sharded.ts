@@ -18,6 +18,9 @@ import { Membership, type MembershipOptions } from './membership.ts';
 /** The holder of the single Lease, whichever replica renewed it. */
 export const GROUP_IDENTITY = 'berth-sharding-group';
 
+/** Replicas that start together write the single Lease at the same time. */
+const RETRY_CONFLICT_MS = 50;
+
 export interface RunShardedOptions extends RunWithLeaseOptions {
   /** A client of its own for the Leases: renewals must not queue behind the work. */
   kube: KubeClient;
@@ -60,7 +63,7 @@ export async function runSharded(
   const either = AbortSignal.any([signal, failed.signal]);
   try {
     await runWithLease(
-      { ...options, identity: GROUP_IDENTITY, releaseOnExit: false },
+      { ...options, identity: GROUP_IDENTITY, releaseOnExit: false, retryConflictMs: RETRY_CONFLICT_MS },
       (leading) => workInTurns(membership, work, leading),
       either,
     );
