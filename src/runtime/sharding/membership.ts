@@ -179,8 +179,10 @@ export class Membership implements Shares {
 
   /** The fence: throws when this member's Lease no longer counts. */
   check(): void {
-    if (this.#options.clock.monotonicMs() >= this.#validUntilMs) this.#lose();
+    if (this.#options.clock.monotonicMs() < this.#validUntilMs) return;
+    if (this.#isAnnounced) this.#lose();
     this.#lost.signal.throwIfAborted();
+    throw new ShareLostError('this replica must not act yet: it is joining its group');
   }
 
   /** Others that are alive, as last seen. */
@@ -435,7 +437,8 @@ export class Membership implements Shares {
           const found = this.#lease && memberRecordOf(this.#lease);
           // The answer to an earlier write of this process may have been lost.
           if (found?.id !== record.id) {
-            this.#log.warn('The Lease of this replica was changed by somebody else; writing it again');
+            const what = this.#lease ? 'changed' : 'deleted';
+            this.#log.warn(`The Lease of this replica was ${what} by somebody else; writing it again`);
           }
         } else throw error;
       }
