@@ -158,13 +158,10 @@ export interface Plan {
   readonly faultsMs: number;
   /** Multiplies the rates of faults. */
   readonly intensity: number;
-<<<<<<< HEAD
   /** Faults strike processes whose names start so more often, and the others less. */
   readonly focus?: string;
-=======
   /** Replicas work at once, each on its share. */
   readonly isSharded?: boolean;
->>>>>>> 5f93953 (Simulate replicas that share, hang and come back, with rules for owners)
 }
 
 const ALWAYS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
@@ -208,13 +205,9 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   // Streams of their own: expansion and snapshots change nothing else in a cluster.
   const growth = random.fork('growth');
   const snapshots = random.fork('snapshots');
-<<<<<<< HEAD
-  const drawn = planDrivers(shape, options)
-=======
   const { replicas } = options;
-  const drivers = planDrivers(shape, options)
+  const drawn = planDrivers(shape, options)
     .map((driver) => (replicas === undefined ? driver : { ...driver, replicas }))
->>>>>>> 5f93953 (Simulate replicas that share, hang and come back, with rules for owners)
     .map((driver) => withExpansion(driver, growth))
     .map((driver) => withSnapshots(driver, snapshots));
   const { subject } = options;

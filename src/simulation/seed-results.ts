@@ -16,12 +16,9 @@ export interface SeedRange {
   readonly step: number;
   readonly faults: readonly Fault[];
   readonly driver?: DriverShape;
-<<<<<<< HEAD
   /** Where the one driver comes from; otherwise the seed decides. */
   readonly source?: SubjectSource;
-=======
   readonly replicas?: number;
->>>>>>> 5f93953 (Simulate replicas that share, hang and come back, with rules for owners)
 }
 
 export interface SeedResult {
@@ -33,14 +30,10 @@ export interface SeedResult {
 }
 
 export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
-<<<<<<< HEAD
-  const { from, to, step, faults, driver, source } = range;
+  const { from, to, step, faults, driver, source, replicas } = range;
   const subject = source && (await openSubject(source));
-  const options = { start, faults: new Set(faults), ...(driver && { driver }), ...(subject && { subject }) };
-=======
-  const { from, to, step, faults, driver, replicas } = range;
-  const options = { start, faults: new Set(faults), replicas, ...(driver && { driver }) };
->>>>>>> 5f93953 (Simulate replicas that share, hang and come back, with rules for owners)
+  const chosen = { ...(driver && { driver }), ...(subject && { subject }) };
+  const options = { start, faults: new Set(faults), replicas, ...chosen };
   for (let seed = from; seed <= to; seed += step) {
     const { violations, virtualMs, entries } = await simulate(seed, options);
     const calls = entries.filter(({ kind }) => kind === 'call').length;

@@ -17,6 +17,8 @@ export class MortalProcess {
   readonly #isDeaf: boolean;
   #alive = true;
   #stopping = false;
+  /** While it is paused: what it would have noticed meanwhile, in order. */
+  #backlog: (() => void)[] | undefined;
 
   /** Deaf: ignores that it is told to stop. */
   constructor(name: string, clock: Clock, isDeaf = false) {
@@ -36,6 +38,29 @@ export class MortalProcess {
 
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** SIGSTOP: it does nothing, and its clock goes on. */
+  get isPaused(): boolean {
+    return this.#backlog !== undefined;
+  }
+
+  pause(): void {
+    this.#backlog ??= [];
+  }
+
+  /** SIGCONT. */
+  resume(): void {
+    const backlog = this.#backlog ?? [];
+    this.#backlog = undefined;
+    for (const notice of backlog) this.notice(notice);
+  }
+
+  /** Something arrives at the process: at once, or when it goes on. */
+  notice(callback: () => void): void {
+    if (!this.#alive) return;
+    if (this.#backlog) this.#backlog.push(callback);
+    else callback();
   }
 
   /** SIGKILL. The abort only removes listeners elsewhere: nothing that it wakes can reach anything. */
@@ -110,9 +135,7 @@ class MortalClock implements Clock {
   }
 
   setTimeout(callback: () => void, delayMs: number): Timer {
-    return this.#clock.setTimeout(() => {
-      if (this.#process.alive) callback();
-    }, delayMs);
+    return this.#clock.setTimeout(() => this.#process.notice(callback), delayMs);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -120,8 +143,6 @@ class MortalClock implements Clock {
   }
 
   setImmediate(callback: () => void): Timer {
-    return this.#clock.setImmediate(() => {
-      if (this.#process.alive) callback();
-    });
+    return this.#clock.setImmediate(() => this.#process.notice(callback));
   }
 }
