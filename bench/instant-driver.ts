@@ -1,4 +1,4 @@
-// A CSI driver that answers at once: it stores nothing, and publishes every volume as a bind mount of one directory.
+// A CSI driver that answers at once, or after a given time: it stores nothing, and publishes every volume as a bind mount of one directory.
 // Run as a separate process, as a driver is: `node bench/instant-driver.ts SOCKET DIRECTORY` serves it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,10 +24,11 @@ const file = fileURLToPath(import.meta.url);
 
 export async function startInstantDriver(
   directory: string,
+  { delayMs = 0 }: { delayMs?: number } = {},
 ): Promise<{ name: string; socket: string; pid: number; stop(): Promise<void> }> {
   await mkdir(directory, { recursive: true });
   const socket = `${directory}/s`;
-  const child: ChildProcess = spawn(process.execPath, [file, socket, directory], {
+  const child: ChildProcess = spawn(process.execPath, [file, socket, directory, String(delayMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
@@ -45,7 +46,7 @@ export async function startInstantDriver(
 
 const rpc = <T extends number>(type: T) => ({ type: { case: 'rpc' as const, value: { type } } });
 
-async function serve(socket: string, directory: string): Promise<void> {
+async function serve(socket: string, directory: string, delayMs: number): Promise<void> {
   const mounter = await openLinuxMounter();
   const source = `${directory}/v`;
   await mkdir(source, { recursive: true });
@@ -62,9 +63,10 @@ async function serve(socket: string, directory: string): Promise<void> {
     controllerGetCapabilities: () => ({
       capabilities: [rpc(ControllerRpc.CREATE_DELETE_VOLUME), rpc(ControllerRpc.PUBLISH_UNPUBLISH_VOLUME)],
     }),
-    createVolume: ({ name, capacityRange }) => ({
-      volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n },
-    }),
+    createVolume: async ({ name, capacityRange }) => {
+      if (delayMs > 0) await realClock.sleep(delayMs);
+      return { volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n } };
+    },
     deleteVolume: () => ({}),
     controllerPublishVolume: () => ({}),
     controllerUnpublishVolume: () => ({}),
@@ -93,7 +95,7 @@ async function serve(socket: string, directory: string): Promise<void> {
 }
 
 if (process.argv[1] === file) {
-  const [, , socket = '', directory = ''] = process.argv;
-  await serve(socket, directory);
+  const [, , socket = '', directory = '', delayMs = '0'] = process.argv;
+  await serve(socket, directory, Number(delayMs));
   process.exit(0);
 }

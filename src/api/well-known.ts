@@ -83,6 +83,8 @@ export const ANN_PUBLISHED_VOLUMES = 'csi.berth/published-volumes';
  * pods could mount any volume of the driver, also one that is another tenant's.
  */
 export const ANN_INLINE_HANDLES = 'csi.berth/inline-handles';
+/** The faults that are set on purpose, as text: `f1: CreateVolume delay 5s; f2: …`. */
+export const ANN_FAULTS = 'csi.berth/faults';
 
 // On VolumeAttachments
 /** JSON: name and UID of the pod whose inline volume it is for. */

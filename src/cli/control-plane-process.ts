@@ -82,9 +82,10 @@ export async function runControlPlaneProcess(
     const recorder = recorderFor(name);
     await lead({
       leaseName,
-      create(informers) {
-        const ports = { clock, random, log, metrics, kube, informers, recorder };
-        const controller = program.create({ ...ports, discovery: kube });
+      create(informers, share) {
+        const own = share?.kube ?? kube;
+        const ports = { clock, random, log, metrics, kube: own, informers, recorder, shares: share?.shares };
+        const controller = program.create({ ...ports, discovery: own });
         log.info('Running', { controllers: controller.name });
         return controller;
       },

@@ -107,7 +107,10 @@ export const manifestFlags = {
       choices: ['deployment', 'statefulset', 'daemonset', 'none'],
       default: 'deployment',
     }),
-    replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1 }),
+    replicas: intFlag({ help: 'Replicas of the controller (1, or 3 with --sharding)', min: 1 }),
+    sharding: boolFlag({
+      help: 'All replicas work at once, each on its share, instead of one that leads; also with --part snapshot-controller',
+    }),
     'node-deployment': boolFlag({
       help: "With --controller=daemonset, for storage that each node has for itself: each node's provisioner and snapshotter act for that node only",
     }),
@@ -171,6 +174,9 @@ export function availableSidecars({
   return [...clusterLevel.filter((name) => !isPerNode || PER_NODE.includes(name)), ...BESIDE];
 }
 
+const replicasOf = ({ replicas, sharding }: Pick<ManifestValues, 'replicas' | 'sharding'>): number =>
+  replicas ?? (sharding ? 3 : 1);
+
 export const isOnce = (part: string): part is OncePart =>
   (ONCE_PER_CLUSTER as readonly string[]).includes(part);
 
@@ -181,7 +187,8 @@ export const oncePlanOf = (values: ManifestValues, part: OncePart, ownImage: str
   makesNamespace: values.createNamespace,
   logLevel: values.logLevel,
   hasNetworkPolicy: values.networkPolicy,
-  replicas: values.replicas,
+  replicas: replicasOf(values),
+  isSharded: values.sharding,
   arguments: argumentsOf(values, part),
   groupSnapshots: values.groupSnapshots,
 });
@@ -222,7 +229,8 @@ export function planOf(values: ManifestValues, driver: Driver | undefined, ownIm
     makesNamespace: values.createNamespace,
     secrets: secrets === 'none' || secrets === 'everywhere' ? secrets : { namespace: secrets },
     controller: values.controller,
-    replicas: values.replicas,
+    replicas: replicasOf(values),
+    isSharded: values.sharding,
     sidecars: values.controller === 'none' ? [] : clusterLevel.filter((name) => wanted.includes(name)),
     hasRegistrar: wanted.includes('node-registrar'),
     hasProbe: wanted.includes('livenessprobe'),

@@ -50,6 +50,10 @@ export const command = defineCommand({
       choices: ['off', ...AUDIT_MODES],
       default: 'off',
     }),
+    replicas: intFlag({
+      help: 'So many replicas of each sidecar, each on its share (--sharding), which also hang and come back; other worlds than without it',
+      min: 1,
+    }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
     'keep-going': boolFlag({ help: 'Continue after a violation, without shrinking' }),
   },
@@ -72,6 +76,7 @@ export const command = defineCommand({
       ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
       ...(subject && { subject }),
       ...(flags.audit !== 'off' && { audit: flags.audit }),
+      ...(flags.replicas !== undefined && { replicas: flags.replicas }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
     return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs, source }, options, {
@@ -117,7 +122,7 @@ async function runRange(
     return ((done * 1_000_000) / Math.max(1, user + system)).toFixed(1);
   };
   stdout.write(`seeds ${from}..${to}\n`);
-  const { driver, start, audit } = options;
+  const { driver, start, audit, replicas } = options;
   const share = {
     from,
     to,
@@ -126,6 +131,7 @@ async function runRange(
     ...(driver && { driver }),
     ...(source && { source }),
     ...(audit && { audit }),
+    ...(replicas && { replicas }),
   };
   const planted = { planted: 0, applied: 0, refused: 0 };
   const results = jobs > 1 ? seedResultsInThreads(share, jobs) : seedResults(share, start);

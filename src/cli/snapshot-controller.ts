@@ -14,6 +14,8 @@ import {
   leaseFlags,
   paceFlags,
   releaseOnExitGate,
+  shardingFlags,
+  shardingOf,
 } from '../runtime/process/process-flags.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand } from './command.ts';
@@ -32,6 +34,7 @@ export const command = defineCommand({
     ...paceFlags,
     ...endpointFlags,
     ...electionFlags,
+    ...shardingFlags,
     'worker-threads': intFlag({
       help: 'Number of workers for snapshots, contents and claims',
       default: 10,
@@ -75,9 +78,14 @@ export const command = defineCommand({
         name: 'snapshot-controller',
         leaseName: 'snapshot-controller-leader',
         namespace: flags.leaderElectionNamespace,
-        election: flags.leaderElection
-          ? { ...electionTimes(flags), releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit }
-          : undefined,
+        election:
+          flags.leaderElection || flags.sharding
+            ? {
+                ...electionTimes(flags),
+                releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
+                sharding: shardingOf(flags),
+              }
+            : undefined,
         prepare: (kube, signal) => awaitDefinitions(kube, { withinMs: flags.retryCrdIntervalMaxMs, signal }),
         create: (ports) =>
           createSnapshotController(ports, {

@@ -2,12 +2,11 @@
 
 import { type StorageClass, storageClasses } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
-import { askAbilities, subjectOf, type Transports } from '../check/driver-under-test.ts';
+import { askAbilities, subjectOf } from '../check/driver-under-test.ts';
 import { createReport, reportFormats } from '../check/report/reporter.ts';
 import type { ClusterDriver } from '../cluster/cluster-driver.ts';
 import type { Cluster } from '../cluster/start-cluster.ts';
 import { startTemporaryCluster } from '../cluster/temporary-cluster.ts';
-import { connectCsi } from '../csi/client/connect-csi.ts';
 import { choiceFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
 import { silentLog } from '../runtime/log/log.ts';
 import { quietLog } from '../runtime/log/quiet-log.ts';
@@ -16,6 +15,7 @@ import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { runTry } from '../try/run-try.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { withConnections } from './driver-connections.ts';
 import { checkRootlessDrivers, driverFlags, nodesOfDrivers } from './driver-flags.ts';
 import { resourceOfManifest } from './objects/find-resource.ts';
 import { type Manifest, readManifests } from './objects/read-manifests.ts';
@@ -112,21 +112,6 @@ export const command = defineCommand({
     return isWell && !signal.aborted ? ExitCode.ok : ExitCode.failed;
   },
 });
-
-async function withConnections(
-  driver: ClusterDriver,
-  work: (transports: Transports) => Promise<void>,
-): Promise<void> {
-  const [nodeSocket = driver.controllerSocket] = driver.nodeSockets.values();
-  const connect = (address: string) => connectCsi({ address, clock: realClock, log: silentLog });
-  const transports = { controller: connect(driver.controllerSocket), node: connect(nodeSocket) };
-  try {
-    await work(transports);
-  } finally {
-    transports.controller.close();
-    transports.node.close();
-  }
-}
 
 /** Creates the objects of `--class`; the class is the first StorageClass in it, or else the one that Berth made. */
 async function applyClass(

@@ -76,7 +76,15 @@ export async function bringDrivers(options: BringOptions): Promise<BroughtDriver
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   };
   try {
-    const drivers = await Promise.all(sockets.map((each) => startedDriver(each, processes, options)));
+    const found = await Promise.all(sockets.map((each) => startedDriver(each, processes, options)));
+    const kill = (socket: string): void =>
+      processes[places.findIndex((place) => place.socket === socket)]?.kill();
+    // One without a command was started by somebody else.
+    const isOurs = ({ controllerSocket, nodeSockets }: BroughtDriver): boolean =>
+      [controllerSocket, ...nodeSockets.values()].every((socket) =>
+        places.slice(0, commands.length).some((place) => place.socket === socket),
+      );
+    const drivers = found.map((each) => (isOurs(each) ? { ...each, kill } : each));
     return { drivers, stop };
   } catch (error) {
     await stop();

@@ -8,4 +8,6 @@ export interface ClusterDriver {
   readonly controllerSocket: string;
   /** By node name. */
   readonly nodeSockets: ReadonlyMap<string, string>;
+  /** Kills the process that listens at this socket; it is started again. Absent for one that somebody else started. */
+  kill?(socket: string): void;
 }

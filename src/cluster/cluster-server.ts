@@ -3,12 +3,14 @@
 
 import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
 import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
+import { FAULTS_PATH } from '../faults/faults-path.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
 import type { PathHandler } from '../runtime/process/path-handler.ts';
 import type { LogBook } from '../trace/log-book.ts';
 import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
 import type { TraceBook } from '../trace/trace-book.ts';
 import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
+import type { ClusterFaults } from './cluster-faults.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { METRICS_PATH, metricsPath, type PartMetrics } from './part-metrics.ts';
 import type { PlannedNode } from './plan-nodes.ts';
@@ -24,6 +26,7 @@ interface Served {
   readonly book: TraceBook;
   readonly logs: LogBook;
   readonly metrics: PartMetrics | undefined;
+  readonly faults: ClusterFaults;
 }
 
 /** `certificateHosts`: where the server will listen beside its host. */
@@ -54,6 +57,7 @@ export async function openServer(
       [TRACE_PATH]: tracePath(served.book),
       [LOGS_PATH]: logsPath(served.logs),
       [METRICS_PATH]: metricsPath(served.metrics),
+      [FAULTS_PATH]: served.faults.path,
       [COMMAND_LINE_PATH]: commandLinePath(options.commandLine ?? []),
     },
   });

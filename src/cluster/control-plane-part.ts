@@ -11,7 +11,7 @@ import { createSnapshotController } from '../control-plane/snapshot/snapshot-con
 import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
 import type { Part } from '../runtime/process/supervise.ts';
 import { together } from '../runtime/process/together.ts';
-import { type PartContext, partPorts } from './part-context.ts';
+import { type PartContext, partPorts, runComponent } from './part-context.ts';
 
 export interface ClusterController {
   readonly name: string;
@@ -24,40 +24,42 @@ const MANAGER: User = { name: 'system:kube-controller-manager', groups: ['system
 const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
 export function controlPlanePart(context: PartContext, controllers: readonly ClusterController[]): Part {
-  const { clock, random } = context;
+  const { random } = context;
   return {
     name: 'control plane',
-    async run(signal, serving) {
-      const shared = partPorts(context, { name: 'controller-manager', user: MANAGER, signal });
-      const { informers } = shared;
-      const running = controllers.map(({ name, account, create }) => {
-        const user = serviceAccountUser('kube-system', account);
-        const ports = partPorts(context, { name, user, signal });
-        const recorder = ports.recorderFor(account);
-        const { gates = {} } = context;
-        return create({ ...ports, discovery: ports.kube, informers, recorder, clock, random, gates });
-      });
-      informers.start(signal);
-      informers.synced(signal).then(serving, () => {});
-      await together(running).run(signal);
-    },
+    run: (given, serving) =>
+      runComponent(context, { name: 'controller-manager' }, given, async ({ signal, clock, process }) => {
+        const shared = partPorts(context, { name: 'controller-manager', user: MANAGER, signal, process });
+        const { informers } = shared;
+        const running = controllers.map(({ name, account, create }) => {
+          const user = serviceAccountUser('kube-system', account);
+          const ports = partPorts(context, { name, user, signal, process });
+          const recorder = ports.recorderFor(account);
+          const { gates = {} } = context;
+          return create({ ...ports, discovery: ports.kube, informers, recorder, clock, random, gates });
+        });
+        informers.start(signal);
+        informers.synced(signal).then(serving, () => {});
+        await together(running).run(signal);
+      }),
   };
 }
 
 export function schedulerPart(context: PartContext): Part {
-  const { clock, random } = context;
+  const { random } = context;
   return {
     name: 'scheduler',
-    async run(signal, serving) {
-      const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal });
-      const { informers } = ports;
-      const recorder = ports.recorderFor('default-scheduler');
-      const { gates = {} } = context;
-      const scheduler = createScheduler({ ...ports, recorder, clock, random, gates });
-      informers.start(signal);
-      informers.synced(signal).then(serving, () => {});
-      await scheduler.run(signal);
-    },
+    run: (given, serving) =>
+      runComponent(context, { name: 'scheduler' }, given, async ({ signal, clock, process }) => {
+        const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal, process });
+        const { informers } = ports;
+        const recorder = ports.recorderFor('default-scheduler');
+        const { gates = {} } = context;
+        const scheduler = createScheduler({ ...ports, recorder, clock, random, gates });
+        informers.start(signal);
+        informers.synced(signal).then(serving, () => {});
+        await scheduler.run(signal);
+      }),
   };
 }
 
@@ -71,18 +73,19 @@ export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
 
 export function programPart(context: PartContext, name: ProgramName): Part {
-  const { clock, random } = context;
+  const { random } = context;
   const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[name]);
   return {
     name,
-    async run(signal, serving) {
-      const ports = partPorts(context, { name, user, signal });
-      const { informers } = ports;
-      const recorder = ports.recorderFor(COMPONENT_ACCOUNTS[name]);
-      const controller = PROGRAMS[name]({ ...ports, recorder, clock, random });
-      informers.start(signal);
-      informers.synced(signal).then(serving, () => {});
-      await controller.run(signal);
-    },
+    run: (given, serving) =>
+      runComponent(context, { name }, given, async ({ signal, clock, process }) => {
+        const ports = partPorts(context, { name, user, signal, process });
+        const { informers } = ports;
+        const recorder = ports.recorderFor(COMPONENT_ACCOUNTS[name]);
+        const controller = PROGRAMS[name]({ ...ports, recorder, clock, random });
+        informers.start(signal);
+        informers.synced(signal).then(serving, () => {});
+        await controller.run(signal);
+      }),
   };
 }

@@ -19,6 +19,8 @@ export interface DriverCommand {
 export interface DriverProcess {
   /** Rejects when the command ends for the first time, with how it ended and what it printed last. */
   readonly ended: Promise<never>;
+  /** SIGKILL to the whole group; it is started again. */
+  kill(): void;
   /** SIGTERM to the whole group, then SIGKILL. */
   stop(): Promise<void>;
 }
@@ -37,12 +39,14 @@ export function startDriverProcess(
   const ending = new AbortController();
   const { promise: ended, reject } = Promise.withResolvers<never>();
   ended.catch(() => {});
+  let current: ChildProcess | undefined;
   const supervised = supervise(
     [
       {
         name: driver.part,
         async run(signal, serving) {
           const child = spawnGroup(driver);
+          current = child;
           const printed = followOutput(child, log);
           const exit = exitOf(child);
           const stopped = (): void => void endGroup(child, exit, { clock, log });
@@ -64,6 +68,9 @@ export function startDriverProcess(
   );
   return {
     ended,
+    kill() {
+      if (current) killGroup(current, 'SIGKILL');
+    },
     async stop() {
       ending.abort(new Error('the driver is stopped'));
       await supervised.ended;

@@ -43,12 +43,15 @@ export async function startHostpath(
     })),
   };
   const ports = { ...options, log: options.log.with({ part: 'hostpath' }) };
-  const stop = options.interceptors ? await serveHere(plan, ports) : await startHostpathThread(plan, ports);
+  // In this thread, where it is observed, it cannot be killed alone.
+  const running = options.interceptors
+    ? { stop: await serveHere(plan, ports) }
+    : await startHostpathThread(plan, ports);
   return {
     name: HOSTPATH,
     controllerSocket: plan.controllerSocket,
     nodeSockets: new Map(plan.nodes.map(({ nodeId, socket }) => [nodeId, socket])),
-    stop,
+    ...running,
   };
 }
 

@@ -8,7 +8,7 @@ import { hostFacts } from '../node/node-object/host-facts.ts';
 import { hostSELinux } from '../node/selinux/host-selinux.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Part } from '../runtime/process/supervise.ts';
-import { type PartContext, partPorts } from './part-context.ts';
+import { type Life, type PartContext, partPorts, runComponent } from './part-context.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 
 export function nodePart(
@@ -24,36 +24,39 @@ export function nodePart(
     volumeStatsAggPeriodMs?: number;
   },
 ): Part {
-  const { clock, random } = context;
+  const { random } = context;
   const { volumeStatsAggPeriodMs, seLinuxMount = false } = given;
   return {
     name: node.name,
-    async run(signal, serving) {
-      const ports = partPorts(context, { name: node.name, user: nodeUser(node.name), signal });
-      const { informers } = ports;
-      // A node whose files are not on the disk is not this host.
-      const selinux = given.files ? undefined : await hostSELinux();
-      const agent = createNodeAgent({
-        ...ports,
-        recorder: ports.recorderFor('kubelet'),
-        mounter: given.mounter,
-        ...(selinux && { selinux }),
-        files: given.files ?? diskFiles(node.root, clock),
-        clock,
-        random,
-        options: {
-          nodeName: node.name,
-          rootDir: node.root,
-          host: hostFacts(node.name, given.version),
-          labels: node.labels,
-          replaceTopologyLabels: given.replaceTopologyLabels,
-          seLinuxMount,
-          ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
-        },
-      });
-      informers.start(signal);
-      agent.ready.then(serving, () => {});
-      await agent.run(signal);
-    },
+    run: (signal, serving) =>
+      runComponent(context, { name: node.name }, signal, (life) => live(life, serving)),
   };
+  async function live({ signal, clock, process }: Life, serving: () => void): Promise<void> {
+    const ports = partPorts(context, { name: node.name, user: nodeUser(node.name), signal, process });
+    const { informers } = ports;
+    // A node whose files are not on the disk is not this host.
+    const selinux = given.files ? undefined : await hostSELinux();
+    const files = given.files ?? diskFiles(node.root, clock);
+    const agent = createNodeAgent({
+      ...ports,
+      recorder: ports.recorderFor('kubelet'),
+      mounter: process?.cutRequests(given.mounter) ?? given.mounter,
+      ...(selinux && { selinux }),
+      files: process?.cutRequests(files) ?? files,
+      clock,
+      random,
+      options: {
+        nodeName: node.name,
+        rootDir: node.root,
+        host: hostFacts(node.name, given.version),
+        labels: node.labels,
+        replaceTopologyLabels: given.replaceTopologyLabels,
+        seLinuxMount,
+        ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
+      },
+    });
+    informers.start(signal);
+    agent.ready.then(serving, () => {});
+    await agent.run(signal);
+  }
 }

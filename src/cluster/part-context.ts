@@ -12,10 +12,15 @@ import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead, unreadMetrics } from '../runtime/metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { MortalProcess } from '../runtime/process/mortal-process.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import type { TraceBook } from '../trace/trace-book.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
 import { tracedLog } from '../trace/traced-log.ts';
 import type { WritesUnderWay } from '../trace/writes-under-way.ts';
+import type { ClusterFaults } from './cluster-faults.ts';
+import type { Component } from './component-lives.ts';
+import { mortalConnection } from './mortal-connection.ts';
 import type { PartMetrics } from './part-metrics.ts';
 
 /** Size of an event recorder's cache: a local cluster has a dozen recorders and few objects. */
@@ -45,8 +50,31 @@ export interface PartContext {
   serving?: ServingFiles | undefined;
   /** To what listens at this path; default over a unix socket. */
   connect?: (address: string) => CsiConnection;
+  /** Absent: no fault can be set and no component crashed. */
+  faults?: ClusterFaults;
   /** Records the calls over a connection of the part with this name; absent: nothing is recorded. */
   record?: ((connection: CsiConnection, by: string) => CsiConnection) | undefined;
+}
+
+/** One life of a component, from its start to its end or crash. */
+export interface Life {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Absent where nothing can be crashed. */
+  readonly process?: MortalProcess;
+}
+
+/** Runs a component until it ends; again, from nothing, whenever it was crashed on purpose. */
+export function runComponent(
+  { faults, clock }: PartContext,
+  component: Component,
+  signal: AbortSignal,
+  live: (life: Life) => Promise<void>,
+): Promise<void> {
+  if (faults === undefined) return live({ signal, clock });
+  return faults.lives.run(component, signal, (process) =>
+    live({ signal: process.signal, clock: process.clock, process }),
+  );
 }
 
 export interface PartPorts {
@@ -62,12 +90,14 @@ export interface PartPorts {
 /** Ports of one part: `name` is how the trace calls it. Nothing is written through them once `signal` has aborted. */
 export function partPorts(
   context: PartContext,
-  part: { name: string; user: User; signal: AbortSignal },
+  part: { name: string; user: User; signal: AbortSignal; process?: MortalProcess | undefined },
 ): PartPorts {
-  const { server, book, writes, caches, clock, random } = context;
-  const { name, user, signal } = part;
+  const { server, book, writes, caches, random } = context;
+  const { name, user, signal, process } = part;
+  const clock = process?.clock ?? context.clock;
   const log = tracedLog(context.log.with({ part: name }), name, book);
-  const kube = writes.clientOf(name, server.client(user));
+  const client = writes.clientOf(name, server.client(user));
+  const kube = process?.cutRequests(client) ?? client;
   const metrics = context.metrics?.of(name) ?? unreadMetrics;
   return {
     kube,
@@ -81,8 +111,24 @@ export function partPorts(
       const counted = areRead(metrics) && operationMetrics({ metrics, prefix: 'csi', driverName: address });
       const connection =
         context.connect?.(address) ??
-        connectCsi({ address, clock, log, ...(counted && { metrics: counted }) });
-      return tracedConnection(context.record?.(connection, name) ?? connection, name, book);
+        connectCsi({ address, clock: context.clock, log, ...(counted && { metrics: counted }) });
+      // A crashed component cannot close it, and the end of a process would.
+      if (process) onAbort(process.signal, () => process.alive || connection.close());
+      return asComponent(context, connection, { name, process });
     },
   };
+}
+
+/** The driver's connection as one component has it: in the trace under its name, struck by faults, ended by its crash. */
+export function asComponent(
+  { faults, record, book }: Pick<PartContext, 'faults' | 'record' | 'book'>,
+  connection: CsiConnection,
+  component: Component & { process?: MortalProcess | undefined },
+): CsiConnection {
+  const { name, process } = component;
+  // A recording has what the component was told, faults included.
+  const observed = (inner: CsiConnection): CsiConnection =>
+    tracedConnection(record?.(inner, name) ?? inner, name, book);
+  if (faults === undefined || process === undefined) return observed(connection);
+  return mortalConnection(observed(faults.connectionOf(connection, { ...component, process })), process);
 }

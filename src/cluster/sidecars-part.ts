@@ -20,9 +20,15 @@ import { commonFlags } from '../sidecars/common/common-flags.ts';
 import { type Driver, identifyDriver } from '../sidecars/common/identify-driver.ts';
 import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
-import { tracedConnection } from '../trace/traced-connection.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
-import { type PartContext, partPorts, type ServingFiles } from './part-context.ts';
+import {
+  asComponent,
+  type Life,
+  type PartContext,
+  partPorts,
+  runComponent,
+  type ServingFiles,
+} from './part-context.ts';
 
 export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };
@@ -57,7 +63,7 @@ export function sidecarsPart(
   driver: ClusterDriver,
   { sidecars, flags }: { sidecars: readonly ClusterSidecar[]; flags: SidecarFlags },
 ): Part {
-  const { clock, random, book, server } = context;
+  const { clock, random, server } = context;
   return {
     name: `sidecars of ${driver.name}`,
     async run(signal, serving) {
@@ -65,11 +71,10 @@ export function sidecarsPart(
       const either = AbortSignal.any([signal, stop.signal]);
       const log = context.log.with({ driver: driver.name });
       const address = driver.controllerSocket;
-      const plain = context.connect?.(address) ?? connectCsi({ address, clock, log });
-      const connection = context.record?.(plain, 'sidecars') ?? plain;
+      const connection = context.connect?.(address) ?? connectCsi({ address, clock, log });
       try {
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
-        const identified = await identifyDriver(connection, ask);
+        const identified = await identifyDriver(context.record?.(connection, 'sidecars') ?? connection, ask);
         const onChanged = (error: Error): void => stop.abort(error);
         const facts: DriverFacts = {
           abilities: identified,
@@ -91,44 +96,51 @@ export function sidecarsPart(
           }),
         );
         const synced: Promise<void>[] = [];
-        const running: Sidecar[] = sidecars
-          .filter(({ kind, runs }) => (kind.suits?.(identified) ?? true) && (runs?.(facts) ?? true))
-          .map((sidecar) => {
-            const { kind } = sidecar;
-            const ports = partPorts(context, { name: kind.name, user: userOf(sidecar), signal: either });
-            const csi = sameDriverTransport({
-              ...ask,
-              connection: tracedConnection(
-                areRead(ports.metrics)
-                  ? countedConnection(connection, ofDriver(ports.metrics, identified.name), clock)
-                  : connection,
-                kind.name,
-                book,
-              ),
-              driver: identified,
-              onChanged,
-            });
-            const { informers } = ports;
-            const identity = `berth-up-${kind.name}`;
-            const created = kind.create(
-              {
-                ...ports,
-                clock,
-                random,
-                csi,
-                driver: identified,
-                recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),
-                env: { NAMESPACE },
-                identity,
-                namespace: NAMESPACE,
-                kubeWith: () => ports.kube,
-              },
-              flagsOf(sidecar, flags, facts),
-            );
-            informers.start(either);
-            synced.push(informers.synced(either));
-            return created;
+        const start = (sidecar: ClusterSidecar, { signal: living, clock, process }: Life): Sidecar => {
+          const { kind } = sidecar;
+          const component = { name: kind.name, driver: driver.name, process };
+          const ports = partPorts(context, { ...component, user: userOf(sidecar), signal: living });
+          const counted = areRead(ports.metrics)
+            ? countedConnection(connection, ofDriver(ports.metrics, identified.name), clock)
+            : connection;
+          const csi = sameDriverTransport({
+            ...ask,
+            signal: living,
+            connection: asComponent(context, counted, component),
+            driver: identified,
+            onChanged,
           });
+          const { informers } = ports;
+          const identity = `berth-up-${kind.name}`;
+          const created = kind.create(
+            {
+              ...ports,
+              clock,
+              random,
+              csi,
+              driver: identified,
+              recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),
+              env: { NAMESPACE },
+              identity,
+              namespace: NAMESPACE,
+              kubeWith: () => ports.kube,
+            },
+            flagsOf(sidecar, flags, facts),
+          );
+          informers.start(living);
+          const following = informers.synced(living);
+          following.catch(() => {});
+          synced.push(following);
+          return created;
+        };
+        const running = sidecars
+          .filter(({ kind, runs }) => (kind.suits?.(identified) ?? true) && (runs?.(facts) ?? true))
+          .map((sidecar) => ({
+            run: (lasting: AbortSignal) =>
+              runComponent(context, { name: sidecar.kind.name, driver: driver.name }, lasting, (life) =>
+                start(sidecar, life).run(life.signal),
+              ),
+          }));
         const work = together(running).run(either);
         Promise.all(synced).then(serving, () => {});
         await work;

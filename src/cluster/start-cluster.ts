@@ -20,6 +20,7 @@ import { keepTrace } from '../trace/trace-file.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
 import type { BroughtDriver, DriverWishes } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
+import { ClusterFaults } from './cluster-faults.ts';
 import { openServer } from './cluster-server.ts';
 import { controlPlanePart, PROGRAM_NAMES, programPart, schedulerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -98,6 +99,8 @@ export interface Cluster {
   readonly server: ApiServer;
   readonly book: TraceBook;
   readonly drivers: readonly ClusterDriver[];
+  /** Calls that are broken and components that are crashed on purpose. */
+  readonly faults: ClusterFaults;
   /** For somebody beside its parts, under an account of its own. */
   portsFor(part: { name: string; user: User; signal: AbortSignal }): PartPorts;
   /** Stops everything; resolves with what could not be removed, as text. Keeps persistent data. */
@@ -121,7 +124,12 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   // Before anything else: if the directory is another cluster's, its mounts must stay.
   const metrics = options.metrics ? new PartMetrics(clock) : undefined;
   const planned = options.kubelet && planRealNode(options.kubelet, directory);
-  const server = await openServer(options, { book, logs, metrics }, planned && [planned.network.gateway]);
+  const faults = new ClusterFaults({ ...options, nodeNames: nodes.map(({ name }) => name) });
+  const server = await openServer(
+    options,
+    { book, logs, metrics, faults },
+    planned && [planned.network.gateway],
+  );
   undo.push(() => server.stop());
   const home = kubeletHome(directory.path);
   const endRealNode = async (): Promise<void> => {
@@ -169,8 +177,20 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     const { recorder } = options;
     const record: PartContext['record'] =
       recorder && ((connection, by) => recordedConnection(connection, recorder, by));
-    const context: PartContext = { server, book, writes, caches, metrics, serving, gates, record, ...common };
+    const context: PartContext = {
+      server,
+      book,
+      writes,
+      caches,
+      metrics,
+      serving,
+      gates,
+      faults,
+      record,
+      ...common,
+    };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
+    faults.begin(server, drivers);
     const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];
     const running = supervise(parts, {
       clock,
@@ -188,8 +208,12 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       server,
       book,
       drivers,
+      faults,
       portsFor: (part) => partPorts(context, part),
       stop: () => {
+        // What it takes to delete everything must work again.
+        faults.active.removeAll();
+        faults.lives.releaseAll();
         stopping ??= stopCluster({ server, unwind, options, nodesInMemory: inMemory });
         return stopping;
       },

@@ -10,7 +10,7 @@ import { type PlannedNode, planNodes } from './plan-nodes.ts';
 import { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts';
 
 export type TemporaryClusterOptions = Omit<BringOptions, 'nodeNames'> &
-  Pick<ClusterOptions, 'version' | 'classParameters' | 'interceptors' | 'isRootless'> & {
+  Pick<ClusterOptions, 'version' | 'classParameters' | 'interceptors' | 'isRootless' | 'sidecarFlags'> & {
     /** More are started where the drivers have more sockets. */
     nodeCount: number;
     /** Of the cluster's own parts; `log` gets only what drivers print, and when they end. */

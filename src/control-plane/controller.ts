@@ -5,6 +5,7 @@ import type { Informers } from '../runtime/informer/informer.ts';
 import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { Shares } from '../runtime/sharding/shares.ts';
 
 /** The feature gates of kube-controller-manager and kube-scheduler that Berth has. */
 export interface ControlPlaneGates {
@@ -21,6 +22,8 @@ export interface ControllerPorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
+  /** With sharding, where a controller knows it: what is this replica's. */
+  shares?: Shares | undefined;
   /** Off unless given. */
   gates?: ControlPlaneGates;
 }

@@ -21,6 +21,7 @@ import {
   type Manifest,
   PER_NODE,
   type Plan,
+  SHARDING,
 } from './plan.ts';
 import { disruptionBudgets, networkPolicies } from './policies.ts';
 import { RBAC_COMPONENTS, type RbacComponent } from './published-rbac.ts';
@@ -104,7 +105,7 @@ function eachSidecar(plan: Plan): BerthContainer[] {
     name,
     command: name,
     arguments: [
-      ...election(plan),
+      ...election(plan, SHARDING.includes(name)),
       ...ownArguments(plan, name),
       ...ownNodeOnly(plan, name),
       ...plan.arguments(name),
@@ -149,7 +150,11 @@ function common(plan: Plan, port: number): Pick<BerthContainer, 'port' | 'health
 const ownNodeOnly = ({ isPerNode }: Plan, name: string): string[] =>
   isPerNode && PER_NODE.includes(name) ? ['--node-deployment'] : [];
 
-const election = (plan: Plan): string[] => (electsLeader(plan) ? ['--leader-election'] : []);
+/** `shards`: the container can divide its objects among replicas. */
+function election(plan: Plan, shards = true): string[] {
+  if (!electsLeader(plan)) return [];
+  return plan.isSharded && shards ? ['--sharding'] : ['--leader-election'];
+}
 
 const METADATA = 'snapshot-metadata';
 const metadataParts = { mounts: [metadataMount], ports: [metadataPort] };

@@ -27,6 +27,8 @@ export interface OncePlan {
   logLevel: number;
   hasNetworkPolicy: boolean;
   replicas: number;
+  /** The snapshot controller works in all replicas at once. */
+  isSharded?: boolean;
   arguments: readonly string[];
   /** The snapshot controller handles group snapshots, too. */
   groupSnapshots: boolean;
@@ -73,7 +75,11 @@ async function programObjects(
   const container = berthContainer(plan, {
     name,
     command,
-    arguments: ['--leader-election', ...flags, ...plan.arguments],
+    arguments: [
+      plan.isSharded && command === 'snapshot-controller' ? '--sharding' : '--leader-election',
+      ...flags,
+      ...plan.arguments,
+    ],
     port: PORT,
     healthPath: '/healthz/leader-election',
   });

@@ -28,6 +28,8 @@ export interface Plan {
   secrets: 'none' | 'everywhere' | { namespace: string };
   controller: ControllerShape;
   replicas: number;
+  /** All replicas work at once, each on its share. */
+  isSharded?: boolean;
   /** The sidecars of the controller pod. */
   sidecars: readonly string[];
   hasRegistrar: boolean;
@@ -74,6 +76,9 @@ export function problemOf(plan: Plan): string | undefined {
   if (controller === 'daemonset' && replicas > 1) {
     return `--controller=daemonset has one pod on each node; leave out --replicas=${replicas}`;
   }
+  if (plan.isSharded && (controller === 'statefulset' || controller === 'none' || plan.isPerNode)) {
+    return '--sharding needs several replicas of the controller: use --controller=deployment or --controller=daemonset, without --node-deployment';
+  }
   if (plan.isPerNode && controller !== 'daemonset') {
     return '--node-deployment needs --controller=daemonset: the sidecars of each node run beside its driver';
   }
@@ -114,6 +119,9 @@ const hostSockets = (plan: Plan): string[] => [
   `${pluginDir(plan)}/csi.sock`,
   `${plan.kubeletDir}/plugins_registry/${sanitizedDriverName(plan.driverName)}-reg.sock`,
 ];
+
+/** The sidecars that divide their objects among replicas. Of the others one replica leads, or each serves. */
+export const SHARDING: readonly string[] = ['provisioner', 'attacher', 'resizer', 'snapshotter'];
 
 /** The sidecars that can act for one node's storage only. */
 export const PER_NODE: readonly string[] = ['provisioner', 'snapshotter'];

@@ -96,6 +96,10 @@ export class ForwardedCall implements StreamEvents, ProxiedCall {
     return this.#controller.signal;
   }
 
+  disconnect(): void {
+    this.#options.connection.destroy();
+  }
+
   headers(fields: readonly string[], { isEnd, isTooLong }: { isEnd: boolean; isTooLong: boolean }): void {
     if (this.#isOver) return;
     // The trailers of a request have no meaning in gRPC.

@@ -15,6 +15,8 @@ export interface ProxiedCall {
   readonly caller: ProxyCaller;
   /** Aborts when the caller gives up, which includes the end of its deadline. */
   readonly signal: AbortSignal;
+  /** Closes the caller's connection, with all of its calls, as the end of either process would. */
+  disconnect(): void;
 }
 
 /** Who calls, as far as a unix socket tells. */

@@ -19,8 +19,8 @@ export interface ServeProxyOptions {
   listen: string;
   /** The driver's socket, in the same forms. It need not exist yet. */
   driver: string;
-  /** Outermost first. Without any, bytes pass through undecoded and nothing is held. */
-  interceptors?: readonly ProxyInterceptor[];
+  /** Outermost first; asked for at each call. Without any, bytes pass through undecoded and nothing is held. */
+  interceptors?: readonly ProxyInterceptor[] | (() => readonly ProxyInterceptor[]);
   clock: Clock;
   log: Log;
   /** Of the socket to listen on; default: its user and group, as for a driver. */
@@ -50,7 +50,7 @@ export async function serveProxy(options: ServeProxyOptions): Promise<CsiServer>
           stream,
           connectionNumber,
           channel,
-          interceptors,
+          interceptors: typeof interceptors === 'function' ? interceptors() : interceptors,
           maxHeldBytes: defaultMaxMessageBytes,
           address: driver,
           pool,

@@ -17,8 +17,12 @@ import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import { runWithLease } from '../runtime/leases/run-with-lease.ts';
 import { unreadMetrics } from '../runtime/metrics/unread-metrics.ts';
 import type { SeededRandom } from '../runtime/random.ts';
+import { fencedKube } from '../runtime/sharding/fenced-ports.ts';
+import type { Membership } from '../runtime/sharding/membership.ts';
+import { type RunShardedOptions, runSharded } from '../runtime/sharding/run-sharded.ts';
 import { createAttacher } from '../sidecars/attacher/attacher.ts';
 import { DEFAULT_ATTACHER_FLAGS } from '../sidecars/attacher/attacher-flags.ts';
+import { fencedCsi } from '../sidecars/common/fenced-csi.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import type { SidecarPorts } from '../sidecars/common/sidecar.ts';
 import { createProvisioner } from '../sidecars/provisioner/provisioner.ts';
@@ -35,6 +39,11 @@ import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
 const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
+
+type RunShardedPorts = Pick<RunShardedOptions, 'kube' | 'clock' | 'log'>;
+
+/** Longer than by default: renewals are most of what happens in a world with replicas. */
+const SIM_MEMBER_DURATION_MS = 5_000;
 
 const NODE_HOST = {
   os: 'linux',
@@ -94,6 +103,7 @@ export class Components {
       history: this.#world.history,
       isStalled: () => this.#world.isStalled(process.name),
       crash: () => this.#world.crash(process.name, 200 + random.int(5000)),
+      ...(this.#world.plan.isSharded && { mayPause: true }),
     });
   }
 
@@ -153,13 +163,42 @@ export class Components {
   async #runSnapshotController(process: SimProcess, random: SeededRandom): Promise<void> {
     const user = serviceAccountUser('kube-system', 'snapshot-controller');
     const common = this.#common(process, this.#kubeFor(process, random, user), random);
-    const informers = createInformers(common);
-    const controller = createSnapshotController(
-      { ...common, informers, metrics: unreadMetrics },
-      SNAPSHOT_CONTROLLER,
+    const lead = async (leading: AbortSignal, membership?: Membership): Promise<void> => {
+      const informers = createInformers(common);
+      const kube = membership ? fencedKube(common.kube, membership) : common.kube;
+      const controller = createSnapshotController(
+        { ...common, kube, informers, metrics: unreadMetrics, shares: membership },
+        SNAPSHOT_CONTROLLER,
+      );
+      informers.start(leading);
+      const ready = membership && informers.synced(leading).then(() => membership.start());
+      await (ready ? Promise.all([controller.run(leading), ready]) : controller.run(leading));
+    };
+    if (!this.#world.plan.isSharded) return lead(process.signal);
+    await this.#runShare(process, { ...common, name: 'snapshot-controller-leader', random }, lead);
+  }
+
+  async #runShare(
+    process: SimProcess,
+    { name, random, ...common }: RunShardedPorts & { name: string; random: SeededRandom },
+    lead: (leading: AbortSignal, membership: Membership) => Promise<void>,
+  ): Promise<void> {
+    await runSharded(
+      {
+        ...common,
+        random,
+        namespace: 'kube-system',
+        name,
+        identity: `${process.name}_${random.suffix(4)}`,
+        memberDurationMs: SIM_MEMBER_DURATION_MS,
+        ...this.#mutated(process)?.sharding?.(process),
+      },
+      (membership, leading) => {
+        this.#world.shares.set(process.name, membership);
+        return lead(leading, membership);
+      },
+      process.signal,
     );
-    informers.start(process.signal);
-    await controller.run(process.signal);
   }
 
   async #runSidecar(
@@ -177,13 +216,22 @@ export class Components {
     const { clock, signal } = process;
     const common = this.#common(process, kube, random);
     const driver = await identifyDriver(csi, { clock, log: common.log, timeoutMs: 5000, signal });
-    const lead = async (leading: AbortSignal): Promise<void> => {
+    const lead = async (leading: AbortSignal, membership?: Membership): Promise<void> => {
       const informers = createInformers(common);
       const ports: SidecarPorts = { ...common, informers, csi, driver, metrics: unreadMetrics };
+      if (membership) {
+        ports.kube = fencedKube(kube, membership);
+        ports.csi = fencedCsi(csi, membership);
+        ports.shares = membership;
+      }
       const sidecar = SIDECARS[kind](ports);
       informers.start(leading);
-      await sidecar.run(leading);
+      const ready = membership && informers.synced(leading).then(() => membership.start());
+      await (ready ? Promise.all([sidecar.run(leading), ready]) : sidecar.run(leading));
     };
+    if (this.#world.plan.isSharded) {
+      return this.#runShare(process, { ...common, name: `${kind}-${short}`, random }, lead);
+    }
     if (backend.plan.replicas === 1) return lead(signal);
     await runWithLease(
       {

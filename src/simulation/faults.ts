@@ -1,6 +1,7 @@
 // Which faults strike which calls, and how often. One random number decides each call, from a stream of its own for each
 // process and port: leaving one kind of fault out does not move the others, which shrinking depends on.
 
+import { CSI_FAULTS, type CsiFault } from '../faults/vocabulary.ts';
 import type { Random } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
 import type { History } from './history.ts';
@@ -15,16 +16,6 @@ export const KUBE_FAULTS = [
   'kube-crash-after',
 ] as const;
 export const WATCH_FAULTS = ['watch-dropped', 'watch-stalled', 'watch-expired', 'watch-late'] as const;
-export const CSI_FAULTS = [
-  'csi-lost-before',
-  'csi-lost-after',
-  'csi-duplicated',
-  'csi-refused',
-  'csi-slow',
-  'csi-past-deadline',
-  'csi-crash-before',
-  'csi-crash-after',
-] as const;
 /** At the calls of a driver under test to its storage, mounts and files; see subjects/module-process.ts. */
 export const DRIVER_FAULTS = [
   'storage-slow',
@@ -48,11 +39,12 @@ export const EVENT_FAULTS = [
   'lease-stall',
   'clock-jump',
   'user-deletes',
+  'process-pause',
+  'lease-edit',
 ] as const;
 
 export type KubeFault = (typeof KUBE_FAULTS)[number];
 export type WatchFault = (typeof WATCH_FAULTS)[number];
-export type CsiFault = (typeof CSI_FAULTS)[number];
 export type DriverFault = (typeof DRIVER_FAULTS)[number];
 export type EventFault = (typeof EVENT_FAULTS)[number];
 export type Fault = KubeFault | WatchFault | CsiFault | DriverFault | EventFault;

@@ -22,6 +22,8 @@ export interface KubeLink {
   isStalled(): boolean;
   /** Kills the process now; it is restarted later. */
   crash(): void;
+  /** Processes are paused in this world. */
+  mayPause?: boolean;
 }
 
 /** A stopping process may still release its lease and write events. */
@@ -32,7 +34,25 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
   const detail = faults.stream(`kube-detail/${process.name}`);
   const strikes = faults.kube(process.name);
 
-  async function carry<T>(
+  /** A paused process gets its answers when it goes on. */
+  function carry<T>(
+    verb: string,
+    resource: Resource,
+    name: ObjectName | undefined,
+    signal: AbortSignal | undefined,
+    effect: () => Promise<T>,
+  ): Promise<T> {
+    const carried = carryNow(verb, resource, name, signal, effect);
+    if (!link.mayPause) return carried;
+    return new Promise((resolve, reject) => {
+      carried.then(
+        (answer) => process.notice(() => resolve(answer)),
+        (error: unknown) => process.notice(() => reject(error)),
+      );
+    });
+  }
+
+  async function carryNow<T>(
     verb: string,
     resource: Resource,
     name: ObjectName | undefined,

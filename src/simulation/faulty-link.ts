@@ -131,8 +131,10 @@ export function faultyLink(link: CsiLink): CsiTransport {
         timer.cancel();
         stopListening?.();
         if (!process.alive) return;
-        note({ kind: 'returned', code });
-        tell();
+        process.notice(() => {
+          note({ kind: 'returned', code });
+          tell();
+        });
       };
       const fail = (error: CsiError): void => settle(error.code, () => reject(error));
       const timer = clock.setTimeout(

@@ -48,8 +48,9 @@ export class FaultyWatch<T extends KubeObject> implements AsyncIterableIterator<
       if (this.#broken) throw this.#broken;
       if (this.#isOver) return resolve(OVER);
       if (this.#inner === undefined) this.#open();
-      this.#resolve = resolve;
-      this.#reject = reject;
+      const { process, mayPause } = this.#link;
+      this.#resolve = mayPause ? (result) => process.notice(() => resolve(result)) : resolve;
+      this.#reject = mayPause ? (error) => process.notice(() => reject(error)) : reject;
       this.#inner?.next().then(this.#sent, this.#failed);
     });
   }

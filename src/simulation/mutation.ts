@@ -4,6 +4,7 @@
 import { type KubeObject, keyOf, nameFromKey, type Resource } from '../api/object.ts';
 import type { CsiCallOptions, CsiTransport } from '../csi/client/transport.ts';
 import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube/kube.ts';
+import type { RunShardedOptions } from '../runtime/sharding/run-sharded.ts';
 import type { DescMethodUnary } from '../wire/protobuf/descriptor.ts';
 import type { Rule } from './checkers/index.ts';
 import type { MemoryFiles } from './memory-files.ts';
@@ -24,6 +25,8 @@ export interface Mutation {
   csi?(inner: CsiTransport, world: World): CsiTransport;
   files?(inner: MemoryFiles): MemoryFiles;
   lead?(lead: Lead, process: SimProcess): Lead;
+  /** With replicas that share: how one of them is a member. */
+  sharding?(process: SimProcess): Partial<RunShardedOptions>;
   /** The process ignores that it is told to stop. */
   readonly isDeaf?: boolean;
   /** Acts on the API beside the components. */

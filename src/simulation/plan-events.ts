@@ -54,6 +54,8 @@ export function planEvents(
     'lease-stall': () => pick(processes),
     'clock-jump': () => 'wall clock',
     'user-deletes': () => 'user',
+    'process-pause': () => pick(processes),
+    'lease-edit': () => pick(processes),
   };
   const kinds: readonly EventFault[] = [
     'process-crash',
@@ -81,4 +83,32 @@ export function planEvents(
       ...(fault === 'driver-restart' && { answer: pick(RESTART_ANSWERS) }),
     };
   }).sort((a, b) => a.atMs - b.atMs);
+}
+
+const REPLICA_FAULTS: readonly EventFault[] = [
+  'process-pause',
+  'process-pause',
+  'process-crash',
+  'process-stop',
+  'lease-stall',
+  'lease-edit',
+];
+const MOST_REPLICA_EVENTS = 14;
+
+/** Replicas that go, hang, come back late, and Leases that somebody edits. */
+export function planReplicaEvents(
+  plan: Pick<Plan, 'drivers' | 'nodes' | 'faultsMs' | 'isSharded'>,
+  random: SeededRandom,
+): EventPlan[] {
+  const replicas = processNames(plan).filter((name) => /-\d+$/.test(name));
+  return Array.from({ length: 2 + random.int(MOST_REPLICA_EVENTS) }, (_, index) => {
+    const fault = REPLICA_FAULTS[random.int(REPLICA_FAULTS.length)] as EventFault;
+    return {
+      id: `${fault} of a replica #${index + 1}`,
+      atMs: random.int(plan.faultsMs),
+      fault,
+      target: replicas[random.int(replicas.length)] as string,
+      forMs: random.next() < 0.5 ? random.int(8_000) : random.int(70_000),
+    };
+  });
 }

@@ -34,7 +34,7 @@ export function planSnapshots(world: World, basic: readonly Step[], random: Seed
   if (sources.size === 0) {
     const atMs = random.int(faultsMs - GROUP_MS);
     const { driver } = snapshotClasses[0] as SnapshotClassPlan;
-    const className = `${driver.split('.')[0]}-now`;
+    const className = classes.find((each) => each.driver === driver)?.name ?? '';
     const action: ClaimAction = { do: 'create-claim', name: 's-claim', className, mode: 'ReadWriteOnce' };
     add(atMs, action);
     sources.set(action.name, { atMs, action });

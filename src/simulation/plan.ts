@@ -12,7 +12,7 @@ import {
   withExpansion,
   withSnapshots,
 } from './plan-drivers.ts';
-import { planEvents, planFullNode, planSilence } from './plan-events.ts';
+import { planEvents, planFullNode, planReplicaEvents, planSilence } from './plan-events.ts';
 import { planGrowth } from './plan-growth.ts';
 import { planSnapshots } from './plan-snapshots.ts';
 import { planSteps } from './plan-steps.ts';
@@ -160,6 +160,8 @@ export interface Plan {
   readonly intensity: number;
   /** Faults strike processes whose names start so more often, and the others less. */
   readonly focus?: string;
+  /** Replicas work at once, each on its share. */
+  readonly isSharded?: boolean;
 }
 
 const ALWAYS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
@@ -178,6 +180,8 @@ export function secretKinds({ expands }: Pick<DriverPlan, 'expands'>): readonly 
 }
 
 export interface PlanOptions {
+  /** So many replicas of each sidecar and of the snapshot controller, each on its share, that also hang and come back. */
+  replicas?: number | undefined;
   /** Only drivers of this shape; any otherwise. */
   driver?: DriverShape;
   /** This driver, and no other. */
@@ -201,7 +205,9 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   // Streams of their own: expansion and snapshots change nothing else in a cluster.
   const growth = random.fork('growth');
   const snapshots = random.fork('snapshots');
+  const { replicas } = options;
   const drawn = planDrivers(shape, options)
+    .map((driver) => (replicas === undefined ? driver : { ...driver, replicas }))
     .map((driver) => withExpansion(driver, growth))
     .map((driver) => withSnapshots(driver, snapshots));
   const { subject } = options;
@@ -221,6 +227,7 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     silent ?? [],
     planFullNode({ drivers, nodes }, random.fork('full')) ?? [],
     planEvents(world, random.fork('events')),
+    replicas === undefined ? [] : planReplicaEvents({ ...world, isSharded: true }, random.fork('replicas')),
   ].flat();
   const basic = planSteps({ ...world, silent }, random.fork('users'));
   const steps = [...basic, ...planGrowth(world, basic, growth), ...planSnapshots(world, basic, snapshots)];
@@ -234,6 +241,7 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     steps: possibleSteps(steps, drivers).sort((a, b) => a.atMs - b.atMs),
     events: possibleEvents(events, drivers).sort((a, b) => a.atMs - b.atMs),
     faultsMs,
+    ...(replicas !== undefined && { isSharded: true }),
     intensity: oneOf(shape, INTENSITIES),
     ...planFocus({ drivers, nodes }, random.fork('focus')),
   };
@@ -251,10 +259,17 @@ export function oneOf(random: SeededRandom, choices: readonly number[]): number 
 }
 
 /** Every process of such a cluster. */
-export function processNames({ drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>): string[] {
+export function processNames({
+  drivers,
+  nodes,
+  isSharded,
+}: Pick<Plan, 'drivers' | 'nodes' | 'isSharded'>): string[] {
+  const snapshotControllers = isSharded
+    ? Array.from({ length: drivers[0]?.replicas ?? 1 }, (_, index) => `snapshot-controller-${index}`)
+    : ['snapshot-controller'];
   return [
     'control-plane',
-    ...(drivers.some(({ snapshots }) => snapshots) ? ['snapshot-controller'] : []),
+    ...(drivers.some(({ snapshots }) => snapshots) ? snapshotControllers : []),
     ...drivers.flatMap(({ short, replicas, expands, snapshots }) =>
       Array.from({ length: replicas }, (_, index) => [
         `provisioner-${short}-${index}`,

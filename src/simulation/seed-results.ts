@@ -20,6 +20,7 @@ export interface SeedRange {
   /** Where the one driver comes from; otherwise the seed decides. */
   readonly source?: SubjectSource;
   readonly audit?: AuditMode;
+  readonly replicas?: number;
 }
 
 export interface SeedResult {
@@ -32,11 +33,12 @@ export interface SeedResult {
 }
 
 export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
-  const { from, to, step, faults, driver, source, audit } = range;
+  const { from, to, step, faults, driver, source, audit, replicas } = range;
   const subject = source && (await openSubject(source));
   const options = {
     start,
     faults: new Set(faults),
+    replicas,
     ...(driver && { driver }),
     ...(subject && { subject }),
     ...(audit && { audit }),

@@ -17,6 +17,7 @@ import { ALL_FAULTS, type Fault } from './faults.ts';
 import type { Entry, Phase, Violation } from './history.ts';
 import type { Mutation } from './mutation.ts';
 import { type EventPlan, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import { editMemberLease, watchShares } from './replicas.ts';
 import type { StartImage } from './start-image.ts';
 import { World } from './world.ts';
 
@@ -111,6 +112,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   let tally: AuditTally | undefined;
 
   await world.users.prepare();
+  if (plan.isSharded) watchShares(world);
   phase('faults');
   world.startAll();
   for (const { atMs, action } of plan.steps) clock.setTimeout(() => world.users.act(action), atMs);
@@ -232,6 +234,13 @@ function happen(world: World, { id, fault, target, forMs, answer }: EventPlan): 
       return;
     case 'clock-jump':
       clock.wallJump(forMs % 2 === 0 ? forMs * 10 : -forMs * 10);
+      return;
+    case 'process-pause':
+      world.pause(target);
+      later(() => world.resume(target));
+      return;
+    case 'lease-edit':
+      void editMemberLease(world, target, forMs);
       return;
     case 'user-deletes':
       return;

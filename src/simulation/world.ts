@@ -11,6 +11,7 @@ import { LeadershipLostError } from '../runtime/leases/run-with-lease.ts';
 import { silentLog } from '../runtime/log/log.ts';
 import type { Log } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
+import type { Shares } from '../runtime/sharding/shares.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { Components } from './components.ts';
 import type { DriverBackend, Subject } from './driver-backend.ts';
@@ -87,6 +88,8 @@ export class World {
   readonly #components: Components;
   /** Nodes that stay down until `endSilence`. */
   readonly silent = new Set<string>();
+  /** With shares: what each process holds to be its own, by its name. */
+  readonly shares = new Map<string, Shares>();
   readonly #heldDown = new Set<string>();
   readonly #stalled = new Set<string>();
   #starts = 0;
@@ -186,6 +189,20 @@ export class World {
     }, restartAfterMs);
   }
 
+  pause(name: string): void {
+    const process = this.processes.get(name);
+    if (!process?.alive || process.isPaused) return;
+    this.history.add({ kind: 'process', process: name, what: 'is paused' });
+    process.pause();
+  }
+
+  resume(name: string): void {
+    const process = this.processes.get(name);
+    if (!process?.alive || !process.isPaused) return;
+    this.history.add({ kind: 'process', process: name, what: 'goes on' });
+    process.resume();
+  }
+
   /** Kills it. It is not restarted until `letUp`. */
   holdDown(name: string): void {
     this.#heldDown.add(name);
@@ -231,6 +248,7 @@ export class World {
       backend.lieMs = 0;
     }
     this.#heldDown.clear();
+    for (const name of this.processes.keys()) this.resume(name);
     for (const node of this.silent) this.#heldDown.add(`node-${node}`);
     // A Node that was deleted is registered again when its agent restarts.
     for (const name of this.nodes.keys()) {

@@ -3,6 +3,7 @@
 import type { CSIDriver, Node, StorageClass } from '../api/kinds.ts';
 import type { DriverName, NodeName } from '../csi/names/driver-name.ts';
 import type { Link } from './chain.ts';
+import { explainFaults } from './explain-faults.ts';
 import { impossibleTopology, unknownProvisioner } from './explain-provisioning.ts';
 import { explainFailure, explainRegistration, nodesWith, silentNodeAdvice } from './explain-reach.ts';
 import { attachmentsTo, isReady, volumeNamed, warningsAbout } from './fact-index.ts';
@@ -71,7 +72,7 @@ export function explainDriver(facts: Facts, { metadata }: CSIDriver): Link[] {
     return says === undefined ? [] : [{ role, says }];
   })[0];
   const registered = ok(subject, `is on ${enumerated(nodes)}`);
-  if (absent === undefined) return [registered];
+  if (absent === undefined) return [registered, ...explainFaults(facts, metadata)];
   const { role, says } = absent;
   return [
     registered,

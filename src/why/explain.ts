@@ -13,6 +13,7 @@ import type {
 import type { KubeObject } from '../api/object.ts';
 import type { Link } from './chain.ts';
 import { explainClaim } from './explain-claim.ts';
+import { faultsSet, withFaults } from './explain-faults.ts';
 import { explainChanges } from './explain-growth.ts';
 import { explainClass, explainDriver, explainNode } from './explain-parts.ts';
 import { explainPod } from './explain-pod.ts';
@@ -46,7 +47,13 @@ const EXPLAIN: { readonly [K in ExplainedKind]: (facts: Facts, object: Explained
 };
 
 export function explain(facts: Facts, kind: ExplainedKind, asked: KubeObject): Link[] {
-  return EXPLAIN[kind](facts, asked as never);
+  const links = EXPLAIN[kind](facts, asked as never);
+  // A driver says so itself.
+  const told = kind === 'driver' ? undefined : faultsSet(facts);
+  // Whatever does not work may be what somebody broke.
+  return told === undefined
+    ? links
+    : links.map((link) => (link.state === 'ok' ? link : withFaults(link, told)));
 }
 
 function explainClaimAndVolume(facts: Facts, claim: PersistentVolumeClaim): Link[] {

@@ -24,13 +24,14 @@ export interface DriverPlaces {
   state: string;
   /** Driver, registrar and sidecars in one pod, unless given. */
   controller?: readonly string[];
-  topology?: string;
+  /** Further arguments of the driver. */
+  driver?: readonly string[];
 }
 
 /** The flags of `berth manifests`. */
 export const driverFlags = (
   image: string,
-  { kubeletDir, state, controller = ['--controller=daemonset'], topology }: DriverPlaces,
+  { kubeletDir, state, controller = ['--controller=daemonset'], driver = [] }: DriverPlaces,
 ): string[] => [
   `--driver-name=${DRIVER}`,
   `--image=${image}-hostpath`,
@@ -43,7 +44,7 @@ export const driverFlags = (
     '--endpoint=$(CSI_ENDPOINT)',
     '--node-id=$(NODE_ID)',
     `--state-dir=${state}`,
-    ...(topology === undefined ? [] : [`--topology=${topology}`]),
+    ...driver,
   ].map((argument) => `--arg=driver=${argument}`),
 ];
 

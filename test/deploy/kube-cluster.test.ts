@@ -12,6 +12,8 @@ import { missingForContainers, writeImages } from '../real/real-up.ts';
 import { buildImage, driverFlags, liveInCluster } from './cluster-life.ts';
 import { runManifests } from './print-manifests.ts';
 
+/** A busy machine may take long to start containers. */
+const STEP = { timeout: 280_000 };
 const noHelm = programPath('helm') === undefined && 'this machine has no helm';
 const skip =
   missingForContainers(...KUBE_PROGRAMS) ||
@@ -34,21 +36,21 @@ test("[REAL-3] [DEP-2] Berth's image runs in Kubernetes, from printed manifests,
   const flags = driverFlags(image.name, { kubeletDir: cluster.rootDir, state });
   await cluster.apply(await printed(['--part=snapshot-controller', `--berth-image=${image.name}`]));
 
-  await t.test('from printed manifests', async () => {
+  await t.test('from printed manifests', STEP, async () => {
     const path = join(directory, 'manifests.yaml');
     await writeFile(path, await printed(flags));
     await cluster.kubectl('apply', '-f', path);
     await liveInCluster(cluster, state);
     await cluster.kubectl('delete', '-f', path, '--timeout=60s');
   });
-  await t.test('from a Kustomize base', async () => {
+  await t.test('from a Kustomize base', STEP, async () => {
     const base = join(directory, 'base');
     await printed([...flags, '--format=kustomize', `--output=${base}`]);
     await cluster.kubectl('apply', '-k', base);
     await liveInCluster(cluster, state);
     await cluster.kubectl('delete', '-k', base, '--timeout=60s');
   });
-  await t.test('from a Helm chart', { skip: noHelm }, async () => {
+  await t.test('from a Helm chart', { ...STEP, skip: noHelm }, async () => {
     const chart = join(directory, 'chart');
     await printed([...flags, '--format=helm', `--output=${chart}`]);
     const helm = async (...args: readonly string[]): Promise<void> => {

@@ -25,6 +25,8 @@ export async function serveDirectoryDriver(
     beforePublish?: () => Promise<void>;
     /** NodePublishVolume mounts nothing. */
     mountsNothing?: boolean;
+    /** Lists its volumes, and DeleteVolume deletes none. */
+    keepsDeleted?: boolean;
   } = {},
 ): Promise<DirectoryDriver> {
   const mounter = await openLinuxMounter();
@@ -44,10 +46,14 @@ export async function serveDirectoryDriver(
         return { volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n } };
       },
       async deleteVolume({ volumeId }) {
+        if (flaws.keepsDeleted) return {};
         await rm(place(volumeId), { recursive: true, force: true });
         volumes.delete(volumeId);
         return {};
       },
+      ...(flaws.keepsDeleted && {
+        listVolumes: () => ({ entries: [...volumes].map((volumeId) => ({ volume: { volumeId } })) }),
+      }),
       validateVolumeCapabilities: ({ volumeCapabilities }) => ({ confirmed: { volumeCapabilities } }),
     },
     node: {

@@ -101,7 +101,9 @@ function withMounts(own: KubeNode['own'], [program]: readonly [string]): Program
   const script = [
     ...pairs.flatMap((_, index) => {
       const [path, directory] = [`"$${2 * index + 1}"`, `"$${2 * index + 2}"`];
-      return [`mount --bind ${directory} ${path}`, `mount --make-rshared ${path}`];
+      // What the first node has mounted there would hide that this mount is shared.
+      const free = `{ ! mountpoint -q ${path} || umount --lazy ${path}; }`;
+      return [free, `mount --bind ${directory} ${path}`, `mount --make-rshared ${path}`];
     }),
     `shift ${2 * pairs.length}`,
     'exec "$@"',

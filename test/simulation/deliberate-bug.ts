@@ -11,14 +11,17 @@ const MOST_SEEDS = 3000;
 
 export function testDeliberateBugs(
   mutations: Readonly<Record<string, Mutation>>,
-  { isWorthwhile = () => true }: { isWorthwhile?: (seed: number) => boolean } = {},
+  {
+    isWorthwhile = () => true,
+    replicas,
+  }: { isWorthwhile?: (seed: number) => boolean; replicas?: number } = {},
 ): void {
   for (const [name, mutation] of Object.entries(mutations)) {
     test(`${name}: ${mutation.what}`, { timeout: 300_000 }, async (t) => {
       const start = await makeStartImage();
       for (let seed = 1; seed <= MOST_SEEDS; seed++) {
         if (!isWorthwhile(seed)) continue;
-        const { violations } = await simulate(seed, { start, mutation });
+        const { violations } = await simulate(seed, { start, mutation, replicas });
         if (violations[0]?.rule !== mutation.rule) continue;
         t.diagnostic(`seed ${seed}: ${mutation.rule}: ${violations[0].text}`);
         return;

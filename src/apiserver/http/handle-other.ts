@@ -40,7 +40,10 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
   const attributes = { user, verb, path };
   const { decision, reason } = machine.authorizer.authorize(attributes);
   if (decision !== 'allow') throw forbidden(attributes, reason);
-  if (verb !== 'get' && verb !== 'head') throw methodNotAllowed(verb, { group: '', plural: path });
+  const { paths = {} } = exchange;
+  const own = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (verb !== 'get' && verb !== 'head' && !own?.writes)
+    throw methodNotAllowed(verb, { group: '', plural: path });
 
   const health = /^\/(healthz|livez|readyz)(?:\/([a-z-]+))?$/.exec(path);
   if (health) return answerHealth(exchange, health[1] as string, health[2]);
@@ -50,9 +53,10 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
     return answerJson(response, JSON.stringify(versionInfo()), json);
   }
   if (path === '/') return answerJson(response, JSON.stringify({ paths: ROOT_PATHS }), json);
-  const { paths = {} } = exchange;
-  const own = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (own !== undefined) return own({ query: info.query, response, gone: goneSignal(exchange) });
+  if (own !== undefined) {
+    const { method = '' } = message;
+    return own({ method, query: info.query, response, gone: goneSignal(exchange) });
+  }
   const document = await findDocument(exchange);
   if (document === undefined) throw noSuchPath();
   response.setHeader('Vary', 'Accept');

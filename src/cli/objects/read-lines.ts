@@ -43,16 +43,17 @@ export async function* readLines(
   }
 }
 
-async function open(
+/** The answer of an API server to a request for one of its paths, whatever its status. */
+export async function requestPath(
   config: KubeConfig,
-  { path, what, signal }: { path: string; what: string; signal: AbortSignal },
+  { path, method, signal }: { path: string; method: string; signal: AbortSignal },
 ): Promise<IncomingMessage> {
   const { headers, tls } = await new CredentialSource({ config, clock: realClock }).current();
-  const server = `the API server at ${config.server}`;
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const url = new URL(path, config.server);
     const { insecureSkipVerify, serverName } = config.tls;
     const options = {
+      method,
       headers: { ...headers },
       ...tls,
       ...(insecureSkipVerify && { rejectUnauthorized: false }),
@@ -61,10 +62,22 @@ async function open(
     };
     const request = (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, options, resolve);
     request.on('error', (error) =>
-      reject(new Error(`${server} (${config.source}) cannot be reached: ${error.message}`)),
+      reject(
+        new Error(
+          `the API server at ${config.server} (${config.source}) cannot be reached: ${error.message}`,
+        ),
+      ),
     );
     request.end();
   });
+}
+
+async function open(
+  config: KubeConfig,
+  { path, what, signal }: { path: string; what: string; signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const answer = await requestPath(config, { path, method: 'GET', signal });
+  const server = `the API server at ${config.server}`;
   if (answer.statusCode === 200) return answer;
   answer.resume();
   if (answer.statusCode === 403)

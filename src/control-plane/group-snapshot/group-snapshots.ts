@@ -26,6 +26,9 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
+import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import type { cachesSynced } from '../caches-synced.ts';
 import type { ControllerPorts } from '../controller.ts';
 import {
@@ -54,6 +57,8 @@ export interface GroupSnapshots {
     content: VolumeSnapshotContent | undefined,
     signal: AbortSignal,
   ): Promise<VolumeGroupSnapshot | undefined>;
+  /** The caches show at least what the server has now. */
+  caughtUp(): Promise<unknown>;
   /** Looks at everything again. */
   resync(): void;
   follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
@@ -69,7 +74,7 @@ export interface GroupSnapshotsOptions {
 }
 
 export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnapshots {
-  const { kube, informers, recorder, clock } = options.ports;
+  const { kube, informers, recorder, clock, shares } = options.ports;
   const { metrics, sourceClaims } = options;
   const log = options.loop.log;
   const groups = informers.of(volumeGroupSnapshots, { optional: true });
@@ -105,31 +110,44 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
   const groupLoop = createLoop({
     ...options.loop,
     name: 'snapshot-controller-group-snapshot',
-    reconcile: createGroupReconciler({
-      kube,
-      clock,
-      log,
-      recorder,
-      metrics,
-      caches,
-      classes,
-      claims: sourceClaims,
-      writes: new GroupWrites(kube, caches),
-      membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
-      unplanned,
-      goingClaimsOf: (group) => claimsOf(group).filter(isGoing),
-      volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
-    }),
+    reconcile: sharedReconcile(
+      shares,
+      { ownerKey: namespaceOfKey },
+      createGroupReconciler({
+        kube,
+        clock,
+        log,
+        recorder,
+        metrics,
+        caches,
+        classes,
+        claims: sourceClaims,
+        writes: new GroupWrites(kube, caches),
+        membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
+        unplanned,
+        goingClaimsOf: (group) => claimsOf(group).filter(isGoing),
+        volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
+      }),
+    ),
   });
   const contentLoop = createLoop({
     ...options.loop,
     name: 'snapshot-controller-group-content',
-    reconcile: createContentReconciler(groupSnapshotContents, {
-      kube,
-      contents: latestContents,
-      recorder,
-      log,
-    }),
+    reconcile: sharedReconcile(
+      shares,
+      {
+        ownerKey: (key) => {
+          const content = groupContents.get(key);
+          return content && namespaceKey(content.spec.volumeGroupSnapshotRef.namespace);
+        },
+      },
+      createContentReconciler(groupSnapshotContents, {
+        kube,
+        contents: latestContents,
+        recorder,
+        log,
+      }),
+    ),
   });
 
   async function groupOf(
@@ -255,6 +273,8 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
+    caughtUp: () =>
+      Promise.all([caughtUp(groups, { kube, clock }), caughtUp(groupContents, { kube, clock })]),
     resync() {
       for (const group of groups.list()) groupLoop.add(keyOf(group));
       for (const content of groupContents.list()) contentLoop.add(keyOf(content));

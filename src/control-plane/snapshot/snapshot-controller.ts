@@ -17,6 +17,9 @@ import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
+import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
@@ -59,7 +62,7 @@ export function createSnapshotController(
   ports: ControllerPorts,
   options: SnapshotControllerOptions = SNAPSHOT_CONTROLLER_DEFAULTS,
 ): Controller {
-  const { kube, informers, recorder, clock } = ports;
+  const { kube, informers, recorder, clock, shares } = ports;
   const log = ports.log.with({ controller: 'snapshot-controller' });
   const snapshots = informers.of(volumeSnapshots);
   const contents = informers.of(volumeSnapshotContents);
@@ -92,32 +95,49 @@ export function createSnapshotController(
   const snapshotLoop = createLoop({
     ...common,
     name: 'snapshot-controller-snapshot',
-    reconcile: createSnapshotReconciler({
-      kube,
-      clock,
-      log,
-      recorder,
-      metrics,
-      snapshots: latestSnapshots,
-      writes,
-      contents: latestContents,
-      classes,
-      claims: sourceClaims,
-      restoring,
-      recordsVolumeMode: options.preventVolumeModeConversion,
-      ...(nodeCache && { nodes: nodeCache }),
-      ...(groups && { groupOf: groups.groupOf }),
-    }),
+    reconcile: sharedReconcile(
+      shares,
+      { ownerKey: namespaceOfKey },
+      createSnapshotReconciler({
+        kube,
+        clock,
+        log,
+        recorder,
+        metrics,
+        snapshots: latestSnapshots,
+        writes,
+        contents: latestContents,
+        classes,
+        claims: sourceClaims,
+        restoring,
+        recordsVolumeMode: options.preventVolumeModeConversion,
+        ...(nodeCache && { nodes: nodeCache }),
+        ...(groups && { groupOf: groups.groupOf }),
+      }),
+    ),
   });
   const contentLoop = createLoop({
     ...common,
     name: 'snapshot-controller-content',
-    reconcile: createContentReconciler(snapshotContents, { kube, contents: latestContents, recorder, log }),
+    reconcile: sharedReconcile(
+      shares,
+      {
+        ownerKey: (key) => {
+          const content = contents.get(key);
+          return content && namespaceKey(content.spec.volumeSnapshotRef.namespace);
+        },
+      },
+      createContentReconciler(snapshotContents, { kube, contents: latestContents, recorder, log }),
+    ),
   });
   const claimLoop = createLoop({
     ...common,
     name: 'snapshot-controller-claim',
-    reconcile: sourceClaims.reconcile,
+    reconcile: sharedReconcile(
+      shares,
+      { ownerKey: namespaceOfKey, confirm: { kube, informer: claims } },
+      sourceClaims.reconcile,
+    ),
   });
 
   const lookAtClaimOf = (snapshot: VolumeSnapshot): void => {
@@ -190,13 +210,21 @@ export function createSnapshotController(
     for (const snapshot of snapshots.byIndex(UNBOUND, '')) snapshotLoop.add(keyOf(snapshot));
   }
 
+  const lookAtAll = (): void => {
+    for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
+    for (const content of contents.list()) contentLoop.add(keyOf(content));
+    for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+    groups?.resync();
+  };
   const resync = (signal: AbortSignal): Promise<void> =>
-    every({ clock, intervalMs: options.resyncMs, signal }, () => {
-      for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
-      for (const content of contents.list()) contentLoop.add(keyOf(content));
-      for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
-      groups?.resync();
-    });
+    every({ clock, intervalMs: options.resyncMs, signal }, lookAtAll);
+  // The finalizers of claims and members depend on all snapshots of the namespace.
+  shares?.beforeGain(async () => {
+    await caughtUp(snapshots, { kube, clock });
+    await caughtUp(contents, { kube, clock });
+    await groups?.caughtUp();
+  });
+  shares?.onGain(lookAtAll);
 
   return {
     name: 'snapshot-controller',

@@ -1,11 +1,14 @@
 // A connection to a driver whose calls are observed, for counting and tracing. The owner of the first one closes it.
 
-import type { DescMethod } from '../../wire/protobuf/descriptor.ts';
+import type { DescMethod, Message } from '../../wire/protobuf/descriptor.ts';
 import { CsiError } from '../csi-error.ts';
 import type { CsiConnection } from './connect-csi.ts';
 
-/** Called when a call begins; returns what is called once, with the error if it failed, when it ends. */
-export type CallObserver = (method: DescMethod, request: object) => (error?: unknown) => void;
+/** Called when a call begins; returns what is called once when it ends, with the error if it failed, and its response if it has one. */
+export type CallObserver = (
+  method: DescMethod,
+  request: object,
+) => (error: unknown, response?: Message) => void;
 
 export function observedConnection(connection: CsiConnection, begin: CallObserver): CsiConnection {
   return {
@@ -20,7 +23,7 @@ export function observedConnection(connection: CsiConnection, begin: CallObserve
       const end = begin(method, request);
       try {
         const response = await connection.call(method, request, options);
-        end();
+        end(undefined, response as Message);
         return response;
       } catch (error) {
         end(error);

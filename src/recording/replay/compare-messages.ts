@@ -31,6 +31,8 @@ const ADDED_BY_CALLER =
 export interface CompareOptions {
   /** Of a listing: whether this entry, by its identifier, is to be compared. Others are somebody else's. */
   knows(id: string): boolean;
+  /** The answer is one page of a listing. */
+  isPage?: boolean;
   /** Paths of the machine are not compared: they are another pod's. */
   ignorePaths?: boolean;
 }
@@ -45,7 +47,7 @@ export function compareMessages(
   return found;
 
   function compareObjects(recorded: JsonObject, now: JsonObject, outer: string): void {
-    const isPaged = recorded.nextToken !== undefined || now.nextToken !== undefined;
+    const isPaged = options.isPage || recorded.nextToken !== undefined || now.nextToken !== undefined;
     for (const name of new Set([...Object.keys(recorded), ...Object.keys(now)])) {
       if (IGNORED.has(name) || ADDED_BY_CALLER.test(name)) continue;
       if (options.ignorePaths && /^(targetPath|stagingTargetPath|volumePath)$/.test(name)) continue;

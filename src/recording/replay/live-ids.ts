@@ -17,6 +17,8 @@ type Fields = Message & {
 const EPHEMERAL = 'csi.storage.k8s.io/ephemeral';
 /** A shorter identifier is not looked for inside of other texts. */
 const SHORTEST = 3;
+/** By the specification, in bytes. */
+const LONGEST_NAME = 128;
 
 export class LiveIds {
   readonly #namePrefix: string;
@@ -37,7 +39,7 @@ export class LiveIds {
 
   /** Undefined for what the driver was not told or did not tell. */
   get(kind: IdKind, recorded: string): string | undefined {
-    if (kind === 'name') return `${this.#namePrefix}${recorded}`;
+    if (kind === 'name') return this.#named(recorded);
     return this.#live.get(`${kind} ${recorded}`);
   }
 
@@ -88,6 +90,13 @@ export class LiveIds {
         if (kind !== 'node') this.#names.set(value, name);
       }
     }
+  }
+
+  /** A name that would become too long loses its beginning: the end is what tells it from others. */
+  #named(recorded: string): string {
+    const named = `${this.#namePrefix}${recorded}`;
+    const isTooLong = Buffer.byteLength(named) > LONGEST_NAME && Buffer.byteLength(recorded) <= LONGEST_NAME;
+    return isTooLong ? `${this.#namePrefix}${recorded.slice(this.#namePrefix.length)}` : named;
   }
 
   isLive(id: string): boolean {
@@ -156,7 +165,7 @@ export class LiveIds {
     for (const [schema, message] of messages) {
       for (const { kind, value } of identifiersIn(schema, message)) {
         const name = this.#names.get(value);
-        if (name !== undefined) pairs.set(name, `${this.#namePrefix}${name}`);
+        if (name !== undefined) pairs.set(name, this.#named(name));
         const live = this.get(kind, value);
         if (live !== undefined && live !== value && value.length >= SHORTEST) pairs.set(value, live);
       }

@@ -254,6 +254,34 @@ describe('a recording as a client', () => {
     assert.match(notes, /volume new-1 \(kept\) was made and not deleted/);
   });
 
+  it('gives the longest name a new beginning, and does not compare pages of a listing or deadlines', async (t) => {
+    const longest = 'n'.repeat(124).padEnd(128, 'tail');
+    const strict: Handlers<typeof Controller> = {
+      createVolume: async ({ name }) => {
+        if (name.length > 128) throw new CsiError({ code: 'INVALID_ARGUMENT', message: 'too long' });
+        if (name === 'late') throw new CsiError({ code: 'DEADLINE_EXCEEDED', message: 'deadline exceeded' });
+        return { volume: { volumeId: `id-${name.slice(-9)}` } };
+      },
+      listVolumes: ({ startingToken }) =>
+        startingToken === 'all'
+          ? { entries: [] }
+          : { entries: [{ volume: { volumeId: 'id-nnnnntail' } }], nextToken: 'all' },
+    };
+    const recording = await record(t, memoryDriver('old', strict).services, async (connection) => {
+      const controller = csiClient(Controller, connection, call);
+      await controller.createVolume({ name: longest });
+      await assert.rejects(controller.createVolume({ name: 'late' }));
+      await controller.listVolumes({ startingToken: (await controller.listVolumes({})).nextToken });
+    });
+    const other: Handlers<typeof Controller> = {
+      ...strict,
+      listVolumes: () => ({ entries: [], nextToken: 'more' }),
+    };
+    const report = await asClient(t, recording, memoryDriver('new', other));
+    assert.deepEqual(report.differences, []);
+    assert.deepEqual(report.left, { 'not compared: the recording has no answer of the driver': 1 });
+  });
+
   it('lets calls overlap as they did, and keeps the recorded gaps if it is told to', async (t) => {
     const overlap = { now: 0, most: 0 };
     const both = Promise.withResolvers<void>();

@@ -43,6 +43,8 @@ export interface HttpKubeClientOptions {
   qps?: number;
   burst?: number;
   userAgent?: string;
+  /** Called right before a write is sent: it throws when this process must not write any more. */
+  beforeWrite?: () => void;
   timeouts?: Pick<TransportOptions, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
 }
 
@@ -94,6 +96,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     source: config.source,
     basePath: url.pathname.replace(/\/+$/, ''),
     userAgent: options.userAgent ?? 'berth',
+    beforeWrite: options.beforeWrite,
   });
 
   async function send<T>(request: KubeRequest): Promise<T> {

@@ -32,6 +32,8 @@ export interface RequesterPorts {
   source: string;
   basePath: string;
   userAgent: string;
+  /** Called right before a write is sent, each time; what it throws is the request's error. */
+  beforeWrite?: (() => void) | undefined;
 }
 
 export interface KubeRequest {
@@ -126,8 +128,9 @@ export class Requester {
   }
 
   async #once(request: KubeRequest): Promise<HttpAnswer & { body: Buffer }> {
-    const { clock, credentials, host, metrics, transport } = this.#ports;
+    const { clock, credentials, host, metrics, transport, beforeWrite } = this.#ports;
     const { headers, tls } = await credentials.current();
+    if (request.kind === 'write') beforeWrite?.();
     const startedMs = clock.monotonicMs();
     const answer = await transport.request(this.#http(request, headers, tls));
     const seconds = (clock.monotonicMs() - startedMs) / 1000;

@@ -63,6 +63,11 @@ export interface LeaseLedgerOptions<T> {
   unusable: string;
   /** Hears of the entries that an earlier process left. */
   found(entry: T): void;
+  /**
+   * Several replicas have it open. None begins entries in it; each takes those that were left, as far as they are in its
+   * share, and ends them. `share` says which.
+   */
+  isShared?: boolean;
 }
 
 interface Standing<T> {
@@ -96,6 +101,9 @@ export class LeaseLedger<T extends LedgerEntry> {
   #writes = 0;
   /** The Lease is as it was last seen, unless somebody else wrote it. */
   #isCurrent = false;
+  /** Shared: which entries are this replica's, and the others' as they stand in the Lease. */
+  #isMine: (uid: string) => boolean;
+  #others: string[] = [];
   /** Those who wait for the next write. */
   #batch: Batch | undefined;
   #isUsable = true;
@@ -103,6 +111,7 @@ export class LeaseLedger<T extends LedgerEntry> {
   constructor(options: LeaseLedgerOptions<T>) {
     this.#options = options;
     this.name = options.name;
+    this.#isMine = () => !options.isShared;
     this.#log = options.log.with({ lease: keyOf({ metadata: this.name }) });
   }
 
@@ -122,6 +131,17 @@ export class LeaseLedger<T extends LedgerEntry> {
         this.#log.warn('Could not read the ledger, will try again', { err: error, retryInMs: RETRY_MS });
         await this.#options.clock.sleep(RETRY_MS, signal);
       }
+    }
+  }
+
+  /** Shared: reads again what was left, and takes what is in this replica's share now. */
+  async share(isMine: (uid: string) => boolean): Promise<void> {
+    this.#isMine = isMine;
+    if (!this.#isUsable) return;
+    try {
+      await this.#read();
+    } catch (error) {
+      if (!this.#giveUp(error)) throw error;
     }
   }
 
@@ -145,7 +165,7 @@ export class LeaseLedger<T extends LedgerEntry> {
   async begin(entry: T, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const added = standing(entry);
-    if (!this.#isUsable || this.#bytes + added.bytes > MOST_BYTES) return false;
+    if (this.#options.isShared || !this.#isUsable || this.#bytes + added.bytes > MOST_BYTES) return false;
     this.#over.delete(entry.uid);
     this.#add(added);
     this.#batch ??= { ...Promise.withResolvers<boolean>(), uids: [] };
@@ -227,13 +247,15 @@ export class LeaseLedger<T extends LedgerEntry> {
     }
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
-    this.#lease = await ifThere(this.#options.kube.get(leases, this.name, { signal }));
+  async #read(signal?: AbortSignal): Promise<void> {
+    this.#lease = await ifThere(this.#options.kube.get(leases, this.name, { ...(signal && { signal }) }));
     const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
     const there = new Set(entries.map(({ uid }) => uid));
     for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
+    if (this.#options.isShared) this.#divide(entries);
     for (const entry of entries) {
+      if (!this.#isMine(entry.uid)) continue;
       if (this.#standing.has(entry.uid) || this.#over.has(entry.uid)) continue;
       this.#add(standing(entry));
       this.#log.info('Found an entry that was left, following it', { object: keyOf({ metadata: entry }) });
@@ -242,11 +264,21 @@ export class LeaseLedger<T extends LedgerEntry> {
     this.#isCurrent = true;
   }
 
+  /** What is not this replica's stays in the Lease as it is, and is no longer known here. */
+  #divide(entries: readonly T[]): void {
+    this.#others = entries.filter(({ uid }) => !this.#isMine(uid)).map((entry) => JSON.stringify(entry));
+    for (const [uid, { bytes }] of this.#standing) {
+      if (this.#isMine(uid)) continue;
+      this.#standing.delete(uid);
+      this.#bytes -= bytes;
+    }
+  }
+
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
     const over = [...this.#over];
     const writes = this.#writes + 1;
-    const entries = Array.from(this.#standing.values(), ({ text }) => text);
+    const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });
     this.#isCurrent = false;
     this.#lease = this.#lease

@@ -38,6 +38,8 @@ export interface RunWithLeaseOptions {
   retryPeriodMs?: number;
   /** Default true: hand-over then takes milliseconds instead of the lease's duration. */
   releaseOnExit?: boolean;
+  /** Candidates share one identity: one that another was faster than tries again after this time. */
+  retryConflictMs?: number;
   health?: LeaderHealth;
   metrics?: Metrics;
 }
@@ -90,7 +92,7 @@ class Election {
 
   /** When the request that took the lease was sent; undefined when aborted first. */
   async acquire(signal: AbortSignal): Promise<number | undefined> {
-    const { clock, random, retryPeriodMs } = this.#options;
+    const { clock, random, retryPeriodMs, retryConflictMs } = this.#options;
     this.#log.info('Waiting for the lease');
     const watching = new AbortController();
     const bell = new Bell();
@@ -108,6 +110,7 @@ class Election {
           if (attempt.holder !== knownHolder) this.#log.info('Another leads', { holder: attempt.holder });
           knownHolder = attempt.holder;
           if (attempt.waitMs > 0) waitMs = Math.min(waitMs, attempt.waitMs + 1);
+          else if (retryConflictMs !== undefined) waitMs = retryConflictMs * (1 + random.next());
         } catch (error) {
           if (signal.aborted) return undefined;
           this.#log.error('Cannot read or write the lease, will try again', error, {

@@ -5,14 +5,16 @@ import type { ServerResponse } from 'node:http';
 import { aborted } from '../time/until-aborted.ts';
 
 export interface PathRequest {
+  /** `GET`, unless the handler takes others. */
+  readonly method: string;
   readonly query: URLSearchParams;
   readonly response: ServerResponse;
   /** Aborts when the client has left or the server stops. */
   readonly gone: AbortSignal;
 }
 
-/** Answers GET on one path. */
-export type PathHandler = (request: PathRequest) => Promise<void>;
+/** Answers GET on one path; with `writes`, other methods, too, each of which is authorized as itself. */
+export type PathHandler = ((request: PathRequest) => Promise<void>) & { readonly writes?: boolean };
 
 export interface Lines<T> {
   readonly kept: Iterable<T>;

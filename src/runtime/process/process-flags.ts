@@ -6,6 +6,7 @@ import { boolFlag, durationFlag, floatFlag, inGroup, intFlag, mapFlag, stringFla
 import { FlagError, type FlagValues } from '../flags/parse-flags.ts';
 import type { KubeConfig } from '../kube/kube-config.ts';
 import { loadKubeConfig } from '../kube/load-kube-config.ts';
+import { DEFAULT_MEMBER_DURATION_MS } from '../sharding/member-times.ts';
 
 const election = 'Leader election';
 const endpoint = 'Metrics and health';
@@ -65,6 +66,18 @@ export const leaseFlags = inGroup(election, {
   'leader-election-labels': mapFlag({ help: 'Labels of the Lease, as in k1:v1,k2:v2', separator: ':' }),
 });
 
+/** Several replicas at once, each on its share. */
+export const shardingFlags = inGroup('Sharding', {
+  sharding: boolFlag({
+    help: 'Work in several replicas at once, each on its share of the objects; implies --leader-election',
+  }),
+  'sharding-lease-duration': durationFlag({
+    help: "How long a replica's own Lease counts after its last renewal; its share moves after this time when it dies",
+    default: DEFAULT_MEMBER_DURATION_MS,
+    min: 1_000,
+  }),
+});
+
 export const releaseOnExitGate = {
   ReleaseLeaderElectionOnExit: {
     default: true,
@@ -109,12 +122,28 @@ export interface ElectionTimes {
   labels?: Record<string, string>;
   /** True unless given. */
   releaseOnExit?: boolean;
+  /** Several replicas work at once; absent: one leads. */
+  sharding?: { memberDurationMs: number } | undefined;
 }
 
 type LeaseTimes = Pick<
   FlagValues<typeof leaseFlags>,
   'leaderElectionLeaseDurationMs' | 'leaderElectionRenewDeadlineMs' | 'leaderElectionRetryPeriodMs'
 >;
+
+/** Undefined: one replica leads. Throws when the times do not fit together. */
+export function shardingOf(
+  flags: FlagValues<typeof shardingFlags> & Pick<LeaseTimes, 'leaderElectionRenewDeadlineMs'>,
+): ElectionTimes['sharding'] {
+  const { sharding, shardingLeaseDurationMs: memberDurationMs, leaderElectionRenewDeadlineMs } = flags;
+  if (!sharding) return undefined;
+  if (memberDurationMs > leaderElectionRenewDeadlineMs) {
+    throw new FlagError(
+      `--sharding-lease-duration (${memberDurationMs} ms) must not be above --leader-election-renew-deadline (${leaderElectionRenewDeadlineMs} ms)`,
+    );
+  }
+  return { memberDurationMs };
+}
 
 /** From the flags of the lease. */
 export function electionTimes(flags: LeaseTimes): ElectionTimes {

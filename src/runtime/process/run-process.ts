@@ -14,6 +14,10 @@ import { createLeaderHealth, type LeaderHealth } from '../leases/leader-health.t
 import { runWithLease } from '../leases/run-with-lease.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import type { Fence } from '../sharding/fenced-ports.ts';
+import type { Membership } from '../sharding/membership.ts';
+import { runSharded } from '../sharding/run-sharded.ts';
+import type { Shares } from '../sharding/shares.ts';
 import type { DebugProfiles } from './debug-profiles.ts';
 import { serveHttpEndpoint } from './http-endpoint.ts';
 import type { ElectionTimes, RequestLimits } from './process-flags.ts';
@@ -48,8 +52,20 @@ export interface Leading {
   /** Not used without an election. */
   leaseName: string;
   log?: Log;
-  /** Called once the Lease is held. Asks `informers` for what it watches; they are started after it returns. */
-  create(informers: Informers): Runnable;
+  /**
+   * Called once the Lease is held; with sharding again whenever this replica has lost its share. Asks `informers` for what
+   * it watches; they are started after it returns. `share`: with sharding.
+   */
+  create(informers: Informers, share?: Share): Runnable;
+}
+
+/** What a replica that works on its share needs beside the rest. */
+export interface Share {
+  readonly shares: Shares;
+  /** To be checked right before each call that changes something. */
+  readonly fence: Fence;
+  /** Checks the fence right before each write. */
+  readonly kube: HttpKubeClient;
 }
 
 export interface RunningProcess {
@@ -62,7 +78,7 @@ export interface RunningProcess {
   /** Stops the process, which then ends with this error. */
   fail(error: Error): void;
   /** A second client with limits of its own, for work that must not slow down the rest. */
-  kubeWith(limits: RequestLimits): HttpKubeClient;
+  kubeWith(limits: RequestLimits, beforeWrite?: () => void): HttpKubeClient;
   /** For Events of one component. Flushed at the end. */
   recorderFor(component: string, log?: Log): EventRecorder;
   /** Caches of this process' own, for the caller to start. */
@@ -139,8 +155,9 @@ function openParts(given: {
   const namespace = options.namespace || config.namespace || 'default';
   const clients: HttpKubeClient[] = [];
   const recorders: EventRecorder[] = [];
-  const kubeWith = (limits: RequestLimits): HttpKubeClient => {
-    const client = createHttpKubeClient({ ...portsWith(), config, userAgent, ...limits });
+  const kubeWith = (limits: RequestLimits, beforeWrite?: () => void): HttpKubeClient => {
+    const write = beforeWrite && { beforeWrite };
+    const client = createHttpKubeClient({ ...portsWith(), config, userAgent, ...limits, ...write });
     clients.push(client);
     return client;
   };
@@ -168,6 +185,25 @@ function openParts(given: {
         await part.run(leading);
       };
       if (election === undefined) return work(signal);
+      if (election.sharding) {
+        const { memberDurationMs } = election.sharding;
+        const lease = { ...election, namespace, name: leaseName, identity, health, memberDurationMs };
+        let membership: Membership | undefined;
+        const fenced = kubeWith(options.limits ?? {}, () => membership?.check());
+        return runSharded(
+          // A client of its own: renewals must not queue behind other requests.
+          { ...portsWith(log), kube: kubeWith({}), ...lease },
+          async (joined, leading) => {
+            membership = joined;
+            const watched = informers(log);
+            const part = create(watched, { shares: joined, fence: joined, kube: fenced });
+            watched.start(leading);
+            const ready = watched.synced(leading).then(() => joined.start());
+            await Promise.all([part.run(leading), ready]);
+          },
+          signal,
+        );
+      }
       const lease = { ...election, namespace, name: leaseName, identity, health };
       await runWithLease({ ...portsWith(log), kube, ...lease }, work, signal);
     },

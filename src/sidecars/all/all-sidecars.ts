@@ -2,8 +2,10 @@
 // behaves as when it runs alone. When one of them fails, all stop, and the process is restarted.
 
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { FlagError } from '../../runtime/flags/parse-flags.ts';
 import { limitsOf } from '../../runtime/process/process-flags.ts';
 import { together } from '../../runtime/process/together.ts';
+import { runWhole } from '../../runtime/sharding/run-whole.ts';
 import type { CommonFlagValues } from '../common/common-flags.ts';
 import type { SidecarProgram } from '../common/run-sidecar.ts';
 import type { Sidecar, SidecarFlags } from '../common/sidecar.ts';
@@ -23,14 +25,21 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
     // Built from the same tables as the kind's own command line.
     flags: flagsFor(kind, values, given) as unknown as MemberFlags,
   }));
-  const { leaderElection } = values as unknown as CommonFlagValues;
+  const { leaderElection, sharding } = values as unknown as CommonFlagValues;
+  const removes = members.find(({ flags }) => (flags as { removeOnExit?: boolean }).removeOnExit);
+  if (sharding && removes) {
+    throw new FlagError(
+      '--remove-on-exit cannot be used with --sharding: the other replicas still need the object',
+    );
+  }
   const logLengths = members
     .map(({ flags }) => flags.maxGrpcLogLength)
     .filter((length) => length !== undefined);
   return {
     ...(logLengths[0] === undefined ? {} : { maxGrpcLogLength: logLengths[0] }),
     timeoutMs: Math.max(1000, ...members.map(({ flags }) => flags.timeoutMs ?? 0)),
-    needsLease: leaderElection && needLease(members.filter(({ kind }) => !kind.servesInEveryReplica)),
+    needsLease:
+      (leaderElection || sharding) && needLease(members.filter(({ kind }) => !kind.servesInEveryReplica)),
     leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
     create: (ports, recorderFor) =>
       createChosen(ports, recorderFor, ({ kind }) => !kind.servesInEveryReplica),
@@ -55,7 +64,13 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
     const sidecars = chosen.map(({ kind, flags }) => {
       const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
       const kube = hasOwnPace(kind, given) ? ports.kubeWith(limitsOf(flags)) : ports.kube;
-      return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);
+      const log = ports.log.with({ sidecar: kind.name });
+      const sidecar = kind.create({ ...ports, kube, recorder, log }, flags);
+      if (kind.shards || kind.servesInEveryReplica) return sidecar;
+      const { shares, clock } = ports;
+      const run = (signal: AbortSignal): Promise<void> =>
+        runWhole({ shares, name: kind.name, clock }, (ours) => sidecar.run(ours), signal);
+      return { run };
     });
     return together(sidecars);
   }

@@ -152,6 +152,8 @@ test('flags that all sidecars have', () => {
       httpEndpoint: '',
       metricsAddress: '',
       metricsPath: '/metrics',
+      sharding: false,
+      shardingLeaseDurationMs: 1_500,
       enablePprof: false,
       leaderElection: false,
       leaderElectionNamespace: '',

@@ -6,6 +6,7 @@ import { attacherFlags } from './attacher-flags.ts';
 
 export const attacherSidecar = defineSidecar({
   name: 'attacher',
+  shards: true,
   flags: attacherFlags,
   leaseName: (driver) => `external-attacher-leader-${driver}`,
   eventSource: (driver) => `external-attacher ${driver}`,

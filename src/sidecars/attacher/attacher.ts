@@ -14,6 +14,9 @@ import { driverOnNode } from '../../api/volumes.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { caughtUp } from '../../runtime/sharding/caught-up.ts';
+import { attachmentKey, volumeKey } from '../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
@@ -29,7 +32,7 @@ import { volumeSourceOf } from './volume-source.ts';
 const BY_NODE = 'node';
 
 export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidecar {
-  const { kube, informers, driver, clock, log } = ports;
+  const { kube, informers, driver, clock, log, shares } = ports;
   const attachments = informers.of(volumeAttachments);
   const volumes = informers.of(persistentVolumes);
   const nodesOfDriver = informers.of(csiNodes);
@@ -59,8 +62,20 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   });
   const backoff = { startMs: flags.retryIntervalStartMs, maxMs: flags.retryIntervalMaxMs };
   const shared = { ...ports, workers: flags.workerThreads, backoff };
-  const attachmentLoop = createLoop({ ...shared, name: 'csi-attacher-va', reconcile });
-  const volumeLoop = createLoop({ ...shared, name: 'csi-attacher-pv', reconcile: protection.reconcile });
+  const attachmentLoop = createLoop({
+    ...shared,
+    name: 'csi-attacher-va',
+    reconcile: sharedReconcile(shares, { ownerKey: (key) => attachmentKey(attachments.get(key)) }, reconcile),
+  });
+  const volumeLoop = createLoop({
+    ...shared,
+    name: 'csi-attacher-pv',
+    reconcile: sharedReconcile(
+      shares,
+      { ownerKey: volumeKey, confirm: { kube, informer: volumes } },
+      protection.reconcile,
+    ),
+  });
   const isOurs = (attachment: VolumeAttachment) => attachment.spec.attacher === driver.name;
 
   function follow(): () => void {
@@ -111,6 +126,8 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
     return attachments.list().flatMap((attachment) => {
       if (!isOurs(attachment) || !attachment.status?.attached) return [];
       if (attachment.metadata.deletionTimestamp !== undefined) return [];
+      // Each replica compares its own: only it may repair them.
+      if (shares && !shares.owns(attachmentKey(attachment) ?? '')) return [];
       const { persistentVolumeName } = attachment.spec.source;
       const volume = persistentVolumeName === undefined ? undefined : volumes.get(persistentVolumeName);
       const source = volumeSourceOf(attachment, volume);
@@ -121,12 +138,25 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
     });
   }
 
+  const lookAtAll = (): void => {
+    for (const attachment of attachments.list())
+      if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
+    for (const volume of volumes.list()) if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+  };
   const resync = (signal: AbortSignal): Promise<void> =>
-    every({ clock, intervalMs: flags.resyncMs, signal }, () => {
-      for (const attachment of attachments.list())
-        if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
-      for (const volume of volumes.list()) if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
-    });
+    every({ clock, intervalMs: flags.resyncMs, signal }, lookAtAll);
+  // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
+  shares?.beforeGain(() => caughtUp(attachments, { kube, clock }));
+  shares?.onGain(() => {
+    for (const attachment of attachments.list()) {
+      const isSettled = attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined;
+      if (isOurs(attachment) && !isSettled) attachmentLoop.add(keyOf(attachment));
+    }
+    for (const volume of volumes.list()) {
+      const isUsed = attachments.byIndex(BY_VOLUME, keyOf(volume)).length > 0;
+      if (protection.isProtected(volume) && !isUsed) volumeLoop.add(keyOf(volume));
+    }
+  });
 
   async function checkDrift(signal: AbortSignal): Promise<void> {
     const lists =

@@ -9,6 +9,7 @@ import {
   leaseFlags,
   paceFlags,
   releaseOnExitGate,
+  shardingFlags,
 } from '../../runtime/process/process-flags.ts';
 
 export const csiAddressFlag = stringFlag({
@@ -42,6 +43,7 @@ export const commonFlags = {
     group: 'Metrics and health',
   }),
   ...leaseFlags,
+  ...shardingFlags,
   automaxprocs: boolFlag({
     help: 'Fit the number of threads to the CPU limit',
     ignored: 'the work runs in one thread',

@@ -5,6 +5,7 @@ import { connectCsi } from '../../csi/client/connect-csi.ts';
 import { operationMetrics } from '../../csi/client/operation-metrics.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
+import { FlagError } from '../../runtime/flags/parse-flags.ts';
 import type { Informers } from '../../runtime/informer/informer.ts';
 import { leaseNameFor } from '../../runtime/leases/lease-record.ts';
 import {
@@ -13,9 +14,17 @@ import {
   endpointOf,
   kubeConfigOf,
   limitsOf,
+  type RequestLimits,
+  shardingOf,
 } from '../../runtime/process/process-flags.ts';
-import { type ProcessContext, type RunningProcess, runProcess } from '../../runtime/process/run-process.ts';
+import {
+  type ProcessContext,
+  type RunningProcess,
+  runProcess,
+  type Share,
+} from '../../runtime/process/run-process.ts';
 import type { CommonFlagValues } from './common-flags.ts';
+import { fencedCsi } from './fenced-csi.ts';
 import { type Driver, identifyDriver } from './identify-driver.ts';
 import { sameDriverTransport } from './same-driver-transport.ts';
 import type { ProcessPorts, Sidecar, SidecarFlags, SidecarKind, SidecarPorts } from './sidecar.ts';
@@ -26,6 +35,8 @@ export interface SidecarProgram {
   timeoutMs: number;
   maxGrpcLogLength?: number;
   needsLease: boolean;
+  /** Why it cannot work in shares, where that is so. */
+  cannotShard?: string | undefined;
   leaseName(driver: Driver): string;
   /** `recorderFor` returns the recorder for Events of one component. */
   create(
@@ -46,7 +57,11 @@ export async function runSidecar<T extends FlagTable>(
     {
       timeoutMs: flags.timeoutMs,
       ...(flags.maxGrpcLogLength === undefined ? {} : { maxGrpcLogLength: flags.maxGrpcLogLength }),
-      needsLease: flags.leaderElection && !kind.servesInEveryReplica && (kind.needsLease?.(flags) ?? true),
+      needsLease:
+        (flags.leaderElection || flags.sharding) &&
+        !kind.servesInEveryReplica &&
+        (kind.needsLease?.(flags) ?? true),
+      ...(!kind.shards && { cannotShard: `the ${kind.name} works as a whole, in one replica` }),
       leaseName: (driver) => kind.leaseName(driver.name),
       create: (ports, recorderFor) => {
         const recorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
@@ -63,6 +78,10 @@ export async function runProgram(
   flags: CommonFlagValues,
   context: ProcessContext,
 ): Promise<void> {
+  if (flags.sharding && (program.cannotShard !== undefined || !program.needsLease)) {
+    const why = program.cannotShard ?? 'each replica has its own part already';
+    throw new FlagError(`--sharding cannot be used here: ${why}`);
+  }
   const endpoint = endpointOf(flags);
   const options = {
     config: await kubeConfigOf(flags, context.env),
@@ -99,11 +118,18 @@ async function besideDriver(
     log.info('Connected to the driver', { capabilities: [...driver.controller] });
     const onChanged = process.fail;
     const csi = sameDriverTransport({ connection, driver, log, timeoutMs, signal, onChanged });
-    const created = (create: SidecarProgram['create'], informers: Informers): Sidecar =>
-      create(
-        { kube, informers, csi, driver, clock, random, log, metrics, env, identity, namespace, kubeWith },
-        (component) => process.recorderFor(component, log),
-      );
+    const created = (create: SidecarProgram['create'], informers: Informers, share?: Share): Sidecar => {
+      const common = { informers, driver, clock, random, log, metrics, env, identity, namespace };
+      const ports = share
+        ? {
+            kube: share.kube,
+            csi: fencedCsi(csi, share.fence),
+            kubeWith: (limits: RequestLimits) => kubeWith(limits, () => share.fence.check()),
+            shares: share.shares,
+          }
+        : { kube, csi, kubeWith };
+      return create({ ...common, ...ports }, (component) => process.recorderFor(component, log));
+    };
     const serve = async (create: SidecarProgram['create']): Promise<void> => {
       const informers = process.informers(log);
       const sidecar = created(create, informers);
@@ -114,7 +140,7 @@ async function besideDriver(
       process.lead({
         leaseName: leaseNameFor(program.leaseName(driver)),
         log,
-        create: (informers) => created(program.create, informers),
+        create: (informers, share) => created(program.create, informers, share),
       }),
       program.createInEveryReplica && serve(program.createInEveryReplica),
     ]);
@@ -127,4 +153,5 @@ const electionOf = (flags: CommonFlagValues): ElectionTimes => ({
   ...electionTimes(flags),
   labels: { ...flags.leaderElectionLabels },
   releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
+  sharding: shardingOf(flags),
 });

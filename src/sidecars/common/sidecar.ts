@@ -10,6 +10,7 @@ import type { Informers } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import type { Shares } from '../../runtime/sharding/shares.ts';
 import type { CommonFlagValues } from './common-flags.ts';
 import type { Driver } from './identify-driver.ts';
 
@@ -25,6 +26,8 @@ export interface SidecarPorts {
   random: Random;
   log: Log;
   metrics: Metrics;
+  /** With sharding: what is this replica's. Without it everything is. */
+  shares?: Shares | undefined;
 }
 
 /** Ports that only a process has. They are absent without a process of its own (simulation, `berth up`). */
@@ -65,6 +68,8 @@ export interface SidecarKind<T extends FlagTable = FlagTable> {
   readonly servesInEveryReplica?: true;
   /** Per-node replicas each work on their own part and need no leader. */
   needsLease?(flags: SidecarFlags<T>): boolean;
+  /** It divides its objects among replicas. Others run as a whole, in one replica, where a process has sharding. */
+  readonly shards?: true;
   /** Throws when the sidecar cannot work with the driver. */
   create(ports: SidecarPorts & ProcessPorts, flags: SidecarFlags<T>): Sidecar;
 }

@@ -6,6 +6,7 @@ import { provisionerFlags } from './provisioner-flags.ts';
 
 export const provisionerSidecar = defineSidecar({
   name: 'provisioner',
+  shards: true,
   flags: provisionerFlags,
   leaseName: (driver) => driver,
   eventSource: (driver, identity) => `${driver}_${identity}`,

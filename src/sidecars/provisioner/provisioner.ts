@@ -5,6 +5,7 @@ import { affinityAdmits } from '../../api/selectors.ts';
 import type { Segment } from '../../api/topology.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
+import { runWhole } from '../../runtime/sharding/run-whole.ts';
 import { requiredVariable, type Sidecar } from '../common/sidecar.ts';
 import { createCapacityPublisher } from './capacity/capacity-publisher.ts';
 import { createClaimReconciler } from './claims/claim-reconciler.ts';
@@ -52,6 +53,13 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
     ? createCloneProtection(context, pendingFrom)
     : undefined;
 
+  const whole = (
+    name: string,
+    work: (signal: AbortSignal) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<unknown> =>
+    ports.shares ? runWhole({ shares: ports.shares, name, clock }, work, signal) : work(signal);
+
   return {
     async run(signal) {
       if (flags.nodeDeployment) {
@@ -65,8 +73,8 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
         claims.run(signal),
         volumes.run(signal),
         clones?.run(signal),
-        snapshots.run(signal),
-        capacity?.run(here, signal),
+        whole('snapshot-sweep', (ours) => snapshots.run(ours), signal),
+        capacity && whole('capacity', (ours) => capacity.run(here, ours), signal),
       ]);
     },
   };

@@ -6,6 +6,7 @@ import { resizerFlags } from './resizer-flags.ts';
 
 export const resizerSidecar = defineSidecar({
   name: 'resizer',
+  shards: true,
   flags: resizerFlags,
   leaseName: (driver) => `external-resizer-${driver}`,
   eventSource: (driver) => `external-resizer ${driver}`,

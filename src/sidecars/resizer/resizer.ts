@@ -16,7 +16,9 @@ import { codeOf } from '../../csi/csi-error.ts';
 import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import type { Loop } from '../../runtime/queue/loop.ts';
+import type { Loop, Reconcile } from '../../runtime/queue/loop.ts';
+import { uidKey } from '../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
@@ -41,7 +43,7 @@ interface Work {
 const BY_CLASS = 'wanted-attributes-class';
 
 export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar {
-  const { kube, informers, driver, csi, clock, log } = ports;
+  const { kube, informers, driver, csi, clock, log, shares } = ports;
   const { timeoutMs, workers } = flags;
   if (!driver.plugin.services.has('CONTROLLER_SERVICE')) {
     throw new Error(`driver ${driver.name} has no controller service, so its volumes cannot be resized`);
@@ -63,6 +65,21 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
   const backoff = { startMs: flags.retryIntervalStartMs, maxMs: flags.retryIntervalMaxMs };
   const loopOptions = { ...ports, workers, backoff };
 
+  const ofShare = (reconcile: Reconcile): Reconcile =>
+    sharedReconcile(
+      shares,
+      { ownerKey: (key) => uidKey(claims.get(key)), confirm: { kube, informer: claims } },
+      reconcile,
+    );
+  shares?.beforeGain((before, after) => {
+    // Another replica has worked on them since.
+    for (const claim of claims.list()) {
+      const { uid } = claim.metadata;
+      if (after(uid) && !before(uid)) for (const { forget } of works) forget(claim);
+    }
+  });
+  shares?.onGain(() => claims.list().forEach(look));
+
   function expansion(place: 'controller' | 'node'): Work {
     const { reconcile, forget } = expansionReconciler({
       ...ports,
@@ -82,7 +99,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
       minds: flags.handleVolumeInuseError,
     });
     return {
-      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc`, reconcile }),
+      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc`, reconcile: ofShare(reconcile) }),
       concerns: (claim) => wantsExpansion(claim) || isNoted(volumes.get(claim.spec.volumeName ?? '')),
       inputs: ({ status, ...claim }) =>
         [
@@ -106,7 +123,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
       classes: attributes,
     });
     return {
-      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc-modify`, reconcile }),
+      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc-modify`, reconcile: ofShare(reconcile) }),
       concerns: wantsModification,
       inputs: ({ spec, status, ...claim }) =>
         [

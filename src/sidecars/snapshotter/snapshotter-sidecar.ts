@@ -24,6 +24,7 @@ const prefixFlag = (help: string, { prefix, group }: { prefix: string; group: st
 
 export const snapshotterSidecar = defineSidecar({
   name: 'snapshotter',
+  shards: true,
   flags: {
     timeout: durationFlag({ help: 'Time-out of each call to the driver', default: 60_000, min: 1 }),
     'worker-threads': intFlag({ help: 'Snapshots created and deleted concurrently', default: 10, min: 1 }),

@@ -17,6 +17,8 @@ import {
 } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { uidKey } from '../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import type { Content, ContentKind, Made } from './content-kind.ts';
 import { contentReconciler } from './content-reconciler.ts';
@@ -127,7 +129,7 @@ function contentLoop<C extends Content, M extends Made>(
     beingDeleted: string;
   },
 ): ContentLoop {
-  const { clock, random, log, metrics, driver } = ports;
+  const { clock, random, log, metrics, driver, kube, shares } = ports;
   const { contents, classes, kind } = of;
   const unreadyByClass = `${of.name}/unready-by-class`;
   const isOurs = ({ spec }: C): boolean => spec.driver === driver.name;
@@ -137,7 +139,11 @@ function contentLoop<C extends Content, M extends Made>(
   });
   const loop = createLoop({
     name: of.name,
-    reconcile: contentReconciler({ ...ports, kind, contents }),
+    reconcile: sharedReconcile(
+      shares,
+      { ownerKey: (key) => uidKey(contents.get(key)), confirm: { kube, informer: contents } },
+      contentReconciler({ ...ports, kind, contents }),
+    ),
     workers: options.workers,
     backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
     clock,
@@ -145,6 +151,11 @@ function contentLoop<C extends Content, M extends Made>(
     log,
     metrics,
   });
+
+  const lookAtAll = (): void => {
+    for (const content of contents.list()) if (isOurs(content)) loop.add(keyOf(content));
+  };
+  shares?.onGain(lookAtAll);
 
   /** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
   function asksForMore(before: C, after: C): boolean {
@@ -188,7 +199,7 @@ function contentLoop<C extends Content, M extends Made>(
     while (options.resyncMs > 0 && !signal.aborted) {
       await clock.sleep(options.resyncMs, signal).catch(() => {});
       if (signal.aborted) return;
-      for (const content of contents.list()) if (isOurs(content)) loop.add(keyOf(content));
+      lookAtAll();
     }
   }
 

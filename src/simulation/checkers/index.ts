@@ -9,6 +9,7 @@ import { expansionChecker } from './expansion.ts';
 import { finalizerChecker } from './finalizers.ts';
 import { hotLoopChecker } from './hot-loops.ts';
 import { leaderChecker } from './leaders.ts';
+import { ownerChecker } from './owners.ts';
 import { provisioningChecker } from './provisioning.ts';
 import { readOnlyChecker } from './read-only.ts';
 import { secretChecker } from './secrets.ts';
@@ -56,6 +57,8 @@ export const RULES = {
   restore:
     'a claim that restores a snapshot gets a volume made from it; the snapshot is there and ready, and stays meanwhile',
   'two-leaders': 'only the holder of the lease calls the driver',
+  'two-owners': 'an object is never the share of two replicas, and no two call the driver for it at once',
+  'no-owner': 'with all replicas up, no object is without an owner for longer than a bound',
   secret: 'secrets are in the calls they belong to, and nowhere else',
   'audit-missed':
     'with --audit=planted: the auditor finds every planted leak, and its plan ends all that may be ended',
@@ -77,6 +80,7 @@ export function createCheckers({ plan, history }: { plan: Plan; history: History
     provisioningChecker(rules),
     expansionChecker(rules),
     leaderChecker(rules),
+    ownerChecker(rules),
     readOnlyChecker(rules),
     secretChecker(rules),
     snapshotChecker(rules),

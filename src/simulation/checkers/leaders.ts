@@ -7,7 +7,7 @@ import type { Checker, Rules } from './index.ts';
 export function leaderChecker({ plan, violate }: Rules): Checker {
   const holders = new Map<string, string>();
   const replicated = new Set(plan.drivers.filter(({ replicas }) => replicas > 1).map(({ short }) => short));
-  if (replicated.size === 0) return {};
+  if (replicated.size === 0 || plan.isSharded) return {};
 
   return {
     api({ plural, key, after }) {

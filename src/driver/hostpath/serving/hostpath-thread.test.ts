@@ -28,7 +28,7 @@ async function planIn(t: TestContext): Promise<HostpathPlan> {
 
 test('a driver in a thread serves its controller and its nodes, and is gone when it is stopped', async (t) => {
   const plan = await planIn(t);
-  const stop = await startHostpathThread(plan, { log: silentLog, clock: realClock });
+  const thread = await startHostpathThread(plan, { log: silentLog, clock: realClock });
   const connections = [plan.controllerSocket, plan.nodes[0]?.socket ?? ''].map((address) =>
     connectCsi({ address, clock: realClock, log: silentLog }),
   );
@@ -38,7 +38,7 @@ test('a driver in a thread serves its controller and its nodes, and is gone when
   assert.equal(info.vendorVersion, '1.2.3');
   assert.equal((await csiClient(Node, node, options).nodeGetInfo({}, {})).nodeId, 'n1');
   for (const connection of connections) connection.close();
-  await stop();
+  await thread.stop();
   assert.equal(existsSync(plan.controllerSocket), false);
 });
 
@@ -49,10 +49,12 @@ test('a driver whose thread dies is started again, and serves on the same socket
   process.on('worker', note);
   t.after(() => process.off('worker', note));
   const log = memoryLog();
-  const stop = await startHostpathThread(plan, { log, clock: realClock });
-  t.after(stop);
+  const thread = await startHostpathThread(plan, { log, clock: realClock });
+  t.after(() => thread.stop());
   assert.equal(threads.length, 1);
-  await threads[0]?.terminate();
+  const ended = new Promise((resolve) => threads[0]?.once('exit', resolve));
+  thread.kill();
+  await ended;
   const connection = connectCsi({ address: plan.controllerSocket, clock: realClock, log: silentLog });
   t.after(() => connection.close());
   await connection.waitForReady();

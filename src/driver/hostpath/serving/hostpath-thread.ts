@@ -24,11 +24,17 @@ const MOST_VERBOSE = 10;
 /** Most objects are short-lived messages. A V8 flag, since a flag of the process overrides resourceLimits. */
 const YOUNG = '--max-semi-space-size=2';
 
-/** Resolves, once it serves, with a function that stops it. */
+export interface HostpathThread {
+  stop(): Promise<void>;
+  /** Ends it at once, as SIGKILL would; it is started again. */
+  kill(): void;
+}
+
+/** Resolves once it serves. */
 export async function startHostpathThread(
   plan: HostpathPlan,
   { log, clock }: { log: Log; clock: Clock },
-): Promise<() => Promise<void>> {
+): Promise<HostpathThread> {
   const stopping = new AbortController();
   let running = run(plan, log);
   const follow = async (): Promise<void> => {
@@ -44,10 +50,13 @@ export async function startHostpathThread(
   };
   await running.serving;
   const followed = follow();
-  return async () => {
-    stopping.abort();
-    await running.stop();
-    await followed;
+  return {
+    async stop() {
+      stopping.abort();
+      await running.stop();
+      await followed;
+    },
+    kill: () => running.kill(),
   };
 }
 
@@ -76,6 +85,10 @@ function run(plan: HostpathPlan, log: Log) {
     serving: serving.promise,
     /** Resolves with the reason. */
     ended: ended.promise,
+    kill() {
+      why = new Error('it was killed');
+      void worker.terminate();
+    },
     async stop() {
       worker.postMessage('stop');
       await ended.promise;

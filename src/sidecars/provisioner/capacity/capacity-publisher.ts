@@ -7,6 +7,8 @@ import { hash } from 'node:crypto';
 import {
   type CSIStorageCapacity,
   csiStorageCapacities,
+  type PersistentVolume,
+  persistentVolumes,
   type StorageClass,
   storageClasses,
 } from '../../../api/kinds.ts';
@@ -86,7 +88,21 @@ export function createCapacityPublisher(context: ProvisionerContext) {
   // Of its own objects it only reacts to deletions, and to leftovers of earlier processes.
   const lookAtObject = (object: CSIStorageCapacity): void => lookAt(placeOf(object));
   objects.subscribe({ added: lookAtObject, deleted: lookAtObject });
+  if (context.shares) followOtherReplicas();
   countObjects();
+
+  /** Other replicas create and delete volumes, too. */
+  function followOtherReplicas(): void {
+    const look = ({ spec }: PersistentVolume): void => {
+      if (spec.csi?.driver === driver && spec.storageClassName) changed(spec.storageClassName);
+    };
+    informers.of(persistentVolumes).subscribe({ added: look, deleted: look });
+  }
+
+  /** Requests are coalesced: GetCapacity follows soon, once for many changes. */
+  function changed(className: string): void {
+    for (const [key, place] of places) if (place.className === className) loop.addAfter(key, 1_000);
+  }
 
   /** The class of a place whose capacity is to be published. */
   function classToPublish({ className, segment }: CapacityPlace): StorageClass | undefined {
@@ -157,10 +173,7 @@ export function createCapacityPublisher(context: ProvisionerContext) {
   }
 
   return {
-    /** Requests are coalesced: GetCapacity follows soon, once for many changes. */
-    changed(className: string): void {
-      for (const [key, place] of places) if (place.className === className) loop.addAfter(key, 1_000);
-    },
+    changed,
     /** `here`: the segment of this node, with one provisioner per node. */
     async run(here: Segment | undefined, signal: AbortSignal): Promise<void> {
       if (podName) owner.reference = await findOwner(kube, { name: podName, namespace }, levels, signal);

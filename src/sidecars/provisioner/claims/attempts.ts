@@ -85,6 +85,11 @@ export class Attempts {
     this.#byUid.delete(uid);
   }
 
+  /** Forgets what it knows of these claims. */
+  forget(isStale: (uid: string) => boolean): void {
+    for (const uid of [...this.#byUid.keys()]) if (isStale(uid)) this.delete(uid);
+  }
+
   /** The claim that the PersistentVolume of this name belongs to; undefined when there is none. */
   claimUidOf(volumeName: string, uid: string): string | undefined {
     const cached = this.#volumes.get(volumeName);

@@ -14,6 +14,7 @@ import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, failed, type Outcome, type Run, requeueAfter } from '../../../runtime/queue/loop.ts';
+import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
 import { attemptKey, claimOf, intentOn } from '../intents/intent.ts';
 import { createIntentLedger } from '../intents/intent-ledger.ts';
 import { volumeNameFor } from '../planning/volume-name.ts';
@@ -37,7 +38,15 @@ export function createClaimReconciler(
   const { informers, flags, nodeName } = context;
   const claims = informers.of(persistentVolumeClaims);
   const classes = informers.of(storageClasses);
-  const loop = createLoop({ ...context.loop, name: 'claims', reconcile });
+  const { shares } = context;
+  const uidOf = (loopKey: string): string => loopKey.slice(loopKey.lastIndexOf('/') + 1);
+  // No read from the server beforehand: with sharding the intent is written on the claim, and that fails when the cache is
+  // behind what another replica wrote.
+  const loop = createLoop({
+    ...context.loop,
+    name: 'claims',
+    reconcile: sharedReconcile(shares, { ownerKey: uidOf }, reconcile),
+  });
   const work: ClaimWork = {
     ...context,
     claims: new ReadYourWrites(claims),
@@ -81,6 +90,15 @@ export function createClaimReconciler(
       if (ledger.get(uid) || attempts.of(uid)?.is === 'asking') add(claim);
       else attempts.delete(uid);
     },
+  });
+  shares?.beforeGain(async (before, after) => {
+    // Other replicas have worked on these claims since.
+    attempts.forget((uid) => after(uid) && !before(uid));
+    await ledger.share(after);
+  });
+  shares?.onGain(() => {
+    claims.list().forEach(look);
+    for (const intent of ledger.all()) loop.add(attemptKey(intent));
   });
   const wake = ({ metadata: { name } }: StorageClass): void => {
     for (const claim of claims.byIndex(WAITING_BY_CLASS, name)) add(claim);

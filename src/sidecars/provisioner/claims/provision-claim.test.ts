@@ -178,7 +178,10 @@ test('[PROV-5] a volume that may not be recorded is kept, and its own intent doe
   const outcome = await provisionClaim({ ...run, work: { ...run.work, kube } });
   assert(outcome.kind === 'failed' && !outcome.slow);
   assert.equal(outcome.inputs, run.inputs);
-  assert.match(bench.events.join(), /volume vol-\S+ cannot be recorded, trying again: .*may not create volumes/);
+  assert.match(
+    bench.events.join(),
+    /volume vol-\S+ cannot be recorded, trying again: .*may not create volumes/,
+  );
   assert.deepEqual([bench.made.size, bench.attempts.of(uid)?.is], [1, 'asking']);
   assert.deepEqual(await provisionClaim(await bench.provision(uid)), { kind: 'done' });
   assert.equal(bench.made.size, 1);

@@ -13,7 +13,10 @@ import {
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { Intent } from './intent.ts';
 
-type LedgerContext = Pick<ProvisionerContext, 'kube' | 'clock' | 'log' | 'namespace' | 'nodeName'> & {
+type LedgerContext = Pick<
+  ProvisionerContext,
+  'kube' | 'clock' | 'log' | 'namespace' | 'nodeName' | 'shares'
+> & {
   driver: { name: DriverName };
 };
 
@@ -48,7 +51,7 @@ export function pageOf(lease: Lease | undefined): LedgerPage<Intent> {
 
 /** `found` gets the intents of earlier processes. */
 export function createIntentLedger(
-  { kube, clock, log, driver, namespace, nodeName }: LedgerContext,
+  { kube, clock, log, driver, namespace, nodeName, shares }: LedgerContext,
   found: (intent: Intent) => void,
 ): LeaseLedger<Intent> {
   const name = { namespace, name: ledgerName(driver.name, nodeName) };
@@ -62,5 +65,6 @@ export function createIntentLedger(
     },
   };
   const unusable = 'Intents cannot be kept in a Lease; each is kept on its claim, with a finalizer';
-  return new LeaseLedger({ kube, clock, log, name, format, unusable, found });
+  const isShared = shares !== undefined;
+  return new LeaseLedger({ kube, clock, log, name, format, unusable, found, isShared });
 }

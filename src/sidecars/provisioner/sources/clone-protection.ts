@@ -6,7 +6,9 @@ import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
-import { done, type Loop } from '../../../runtime/queue/loop.ts';
+import { done, type Loop, type Outcome } from '../../../runtime/queue/loop.ts';
+import { uidKey } from '../../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
@@ -38,17 +40,19 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     ...context.loop,
     workers: flags.cloningProtectionThreads,
     name: 'cloning-protection',
-    async reconcile(key, { signal }) {
-      const object = claims.get(key);
-      if (!object || !isDue(object)) return done;
-      const { name, namespace = '' } = object.metadata;
-      // The last of them enqueues the source when it is bound or gone.
-      if (pendingFrom(sourceKey({ kind: 'claim', name, namespace })).length > 0) return done;
-      const resource = persistentVolumeClaims;
-      await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_CLONE_PROTECTION, signal });
-      return done;
-    },
+    reconcile: sharedReconcile(context.shares, { ownerKey: (key) => uidKey(claims.get(key)) }, reconcile),
   });
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const object = claims.get(key);
+    if (!object || !isDue(object)) return done;
+    const { name, namespace = '' } = object.metadata;
+    // The last of them enqueues the source when it is bound or gone.
+    if (pendingFrom(sourceKey({ kind: 'claim', name, namespace })).length > 0) return done;
+    const resource = persistentVolumeClaims;
+    await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_CLONE_PROTECTION, signal });
+    return done;
+  }
 
   const look = (claim: PersistentVolumeClaim): void => {
     if (isDue(claim)) loop.add(keyOf(claim));
@@ -69,5 +73,6 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     },
     deleted: lookAtSource,
   });
+  context.shares?.onGain(() => claims.list().forEach(look));
   return loop;
 }

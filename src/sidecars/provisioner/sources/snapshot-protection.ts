@@ -1,7 +1,12 @@
 // Removes the source finalizer of snapshots that no pending claim restores from: right after a volume was created, and
 // in a periodic sweep for leftovers of crashes. Writes VolumeSnapshots; lists them only for the sweep.
 
-import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from '../../../api/kinds.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type VolumeSnapshot,
+  volumeSnapshots,
+} from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
@@ -11,7 +16,7 @@ import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 export function createSnapshotProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
-  const { kube, clock, log, driver } = context;
+  const { kube, clock, log, driver, shares } = context;
   const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
   const sweepIntervalMs = takesSnapshots ? context.flags.snapshotOrphanSweepIntervalMs : 0;
 
@@ -19,9 +24,17 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     const { name, namespace = '' } = object.metadata;
     const finalizer = FINALIZER_SNAPSHOT_SOURCE_PROTECTION;
     if (!hasFinalizer(object, finalizer)) return;
-    if (pendingFrom(sourceKey({ kind: 'snapshot', name, namespace })).length > 0) return;
+    const source = sourceKey({ kind: 'snapshot', name, namespace });
+    if (pendingFrom(source).length > 0 || (await isPendingElsewhere(source, signal))) return;
     await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
     log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
+  }
+
+  /** Another replica may have begun with a claim that this one's cache does not show yet. */
+  async function isPendingElsewhere(source: string, signal: AbortSignal): Promise<boolean> {
+    if (shares === undefined) return false;
+    const { items } = await kube.list(persistentVolumeClaims, { signal });
+    return items.some((claim) => !claim.spec.volumeName && sourceKeyOf(claim) === source);
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {

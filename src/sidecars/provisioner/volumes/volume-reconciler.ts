@@ -18,6 +18,8 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../runtime/ku
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { createLoop, DEFAULT_BACKOFF } from '../../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
+import { uidKey } from '../../../runtime/sharding/owner-keys.ts';
+import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { decideVolume } from './decide-volume.ts';
@@ -39,7 +41,12 @@ export function createVolumeReconciler(
   const volumes = informers.of(persistentVolumes);
   const classes = informers.of(storageClasses);
   const latest = new ReadYourWrites(volumes);
-  const loop = createLoop({ ...context.loop, name: 'volumes', reconcile });
+  const loop = createLoop({
+    ...context.loop,
+    name: 'volumes',
+    // What is about to be deleted is read from the server in any case.
+    reconcile: sharedReconcile(context.shares, { ownerKey: (key) => uidKey(volumes.get(key)) }, reconcile),
+  });
   /** When volumes were first found Released and still attached. */
   const releasedSinceMs = new Map<string, number>();
 
@@ -48,6 +55,7 @@ export function createVolumeReconciler(
     if (decideVolume(volume, driver) !== 'nothing') loop.add(volume.metadata.name);
   };
   volumes.subscribe({ added: look, updated: (_before, after) => look(after) });
+  context.shares?.onGain(() => volumes.list().forEach(look));
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     const volume = latest.get(key);

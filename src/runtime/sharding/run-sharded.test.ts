@@ -1,0 +1,204 @@
+// Replicas under virtual time, on the embedded API server: who owns what while replicas come, go, hang, and while somebody
+// edits their Leases.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { leases } from '../../api/kinds.ts';
+import { createApiServer } from '../../apiserver/api-server.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { memoryLog, silentLog } from '../log/log.ts';
+import { seededRandom } from '../random.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
+import { ANN_SHARDING_MEMBER } from './member-record.ts';
+import type { Membership } from './membership.ts';
+import { GROUP_IDENTITY, type RunShardedOptions, runSharded } from './run-sharded.ts';
+
+const DURATION_MS = 1_500;
+const GROUP = 'external-attacher-leader-d';
+const KEYS = Array.from({ length: 40 }, (_, index) => `key-${index}`);
+
+async function shardedWorld(t: TestContext) {
+  const clock = new VirtualClock();
+  const server = await createApiServer({ clock, random: seededRandom(1), log: silentLog, listen: false });
+  t.after(() => server.stop());
+  const admin = server.client(server.adminUser);
+  const kube = withLatency(admin, clock);
+  const log = memoryLog();
+  const replica = (id: string, options: Partial<RunShardedOptions> = {}) => {
+    const stop = new AbortController();
+    const self = {
+      id,
+      stop,
+      membership: undefined as Membership | undefined,
+      starts: 0,
+      ended: Promise.resolve() as Promise<unknown>,
+    };
+    self.ended = runSharded(
+      {
+        kube,
+        clock,
+        random: seededRandom(id),
+        log,
+        namespace: 'default',
+        name: GROUP,
+        identity: id,
+        ...options,
+      },
+      async (membership, signal) => {
+        self.membership = membership;
+        self.starts += 1;
+        membership.start();
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(), { once: true }),
+        );
+      },
+      stop.signal,
+    ).catch((error: unknown) => error);
+    return self;
+  };
+  type Replica = ReturnType<typeof replica>;
+  return {
+    clock,
+    admin,
+    kube,
+    log,
+    replica,
+    /** The owner of each key; fails when there are two. */
+    owners(replicas: readonly Replica[]): (string | undefined)[] {
+      return KEYS.map((key) => {
+        const [first, ...others] = replicas.filter(({ membership }) => membership?.owns(key));
+        assert.equal(others.length, 0, `${key} is owned by ${first?.id} and ${others[0]?.id}`);
+        return first?.id;
+      });
+    },
+    memberLease: (id: string) => ({ namespace: 'default', name: `${GROUP}.${id}` }),
+  };
+}
+
+/** Under virtual time something must happen for time to pass. */
+function withLatency(inner: KubeClient, clock: VirtualClock): KubeClient {
+  const later =
+    (call: (...given: never[]) => Promise<unknown>) =>
+    async (...given: never[]) => {
+      await clock.sleep(2);
+      return call(...given);
+    };
+  const { get, list, create, update, patch, delete: remove } = inner;
+  const delayed = { get, list, create, update, patch, delete: remove } as never as Record<string, never>;
+  for (const [name, call] of Object.entries(delayed)) delayed[name] = later(call) as never;
+  return { ...inner, ...delayed } as KubeClient;
+}
+
+const isWhole = (owners: readonly (string | undefined)[]): boolean => !owners.includes(undefined);
+
+test('[SCL-1] a replica that joins and one that leaves move only what must move, at once', async (t) => {
+  const { clock, replica, owners, admin } = await shardedWorld(t);
+  const all = [replica('a'), replica('b')];
+  await clock.runUntil(() => isWhole(owners(all)), 10_000);
+  const before = owners(all);
+  assert.equal(
+    (await admin.get(leases, { namespace: 'default', name: GROUP })).spec?.holderIdentity,
+    GROUP_IDENTITY,
+  );
+  all.push(replica('c'));
+  await clock.runUntil(() => owners(all).includes('c') && isWhole(owners(all)), 10_000);
+  const during = owners(all);
+  for (const [index, owner] of during.entries()) assert.ok(owner === before[index] || owner === 'c');
+  all[2]?.stop.abort();
+  const stoppedAtMs = clock.monotonicMs();
+  await clock.runUntil(() => isWhole(owners(all.slice(0, 2))), 10_000);
+  assert.deepEqual(owners(all), before);
+  assert.ok(clock.monotonicMs() - stoppedAtMs < DURATION_MS / 2, 'it said that it left');
+});
+
+test('[SCL-1] an object that is worked on stays with its replica until that has ended', async (t) => {
+  const { clock, replica, owners } = await shardedWorld(t);
+  const a = replica('a');
+  await clock.runUntil(() => isWhole(owners([a])), 10_000);
+  const turns = KEYS.map((key) => a.membership?.enter(key));
+  const b = replica('b');
+  await clock.advance(20_000);
+  assert.ok(!owners([a, b]).includes('b'), 'all are kept');
+  for (const turn of turns) turn?.leave();
+  await clock.runUntil(() => isWhole(owners([a, b])) && owners([a, b]).includes('b'), 1_000);
+});
+
+test('[SCL-1] somebody deletes or edits the Lease of a replica: nobody acts twice, and the log says so', async (t) => {
+  const { clock, replica, owners, admin, log, memberLease } = await shardedWorld(t);
+  const all = [replica('a'), replica('b')];
+  await clock.runUntil(() => isWhole(owners(all)), 10_000);
+  const watched = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      await clock.advance(10);
+      owners(all);
+    }
+  };
+  await admin.delete(leases, memberLease('a'));
+  // A newcomer at the worst moment, which cannot see it.
+  all.push(replica('c'));
+  await watched(6_000);
+  assert.ok(isWhole(owners(all)));
+  assert.ok(log.lines.some(({ message }) => /deleted by somebody else/.test(message)));
+  const { metadata } = await admin.get(leases, memberLease('a'));
+  const said = metadata.annotations?.[ANN_SHARDING_MEMBER] ?? '';
+  const edited = said.replace('\\"left\\":false', '\\"left\\":true');
+  assert.notEqual(edited, said);
+  const patch = {
+    metadata: { annotations: { [ANN_SHARDING_MEMBER]: edited } },
+    spec: { holderIdentity: '' },
+  };
+  await admin.patch(leases, memberLease('a'), patch, { type: 'merge' });
+  await watched(6_000);
+  assert.ok(isWhole(owners(all)));
+  assert.ok(log.lines.some(({ message }) => /changed by hand or by another program/.test(message)));
+});
+
+test('[SCL-1] a replica that cannot renew stops before others take over, and comes back as a newcomer', async (t) => {
+  const { clock, replica, owners, kube } = await shardedWorld(t);
+  let isCut = false;
+  const cut: KubeClient = {
+    ...kube,
+    update: (...given: Parameters<KubeClient['update']>) =>
+      isCut
+        ? Promise.reject(new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' }))
+        : kube.update(...given),
+  } as KubeClient;
+  const a = replica('a', { kube: cut, renewDeadlineMs: 600_000, leaseDurationMs: 700_000 });
+  const b = replica('b');
+  await clock.runUntil(() => isWhole(owners([a, b])) && owners([a, b]).includes('a'), 10_000);
+  isCut = true;
+  for (let passed = 0; passed < 5_000; passed += 5) {
+    await clock.advance(5);
+    owners([a, b]);
+  }
+  assert.ok(owners([a, b]).every((owner) => owner === 'b'));
+  assert.throws(() => a.membership?.check(), /must not act (yet|any more)/);
+  isCut = false;
+  await clock.runUntil(() => owners([a, b]).includes('a') && isWhole(owners([a, b])), 10_000);
+  assert.equal(a.starts, 2, 'its work was ended and begun again');
+});
+
+test('[SCL-1] two releases that disagree about hashing never work at the same time', async (t) => {
+  const { clock, replica, owners, log } = await shardedWorld(t);
+  const old = replica('old');
+  await clock.runUntil(() => isWhole(owners([old])), 10_000);
+  const next = replica('next', { member: { hash: 2 } });
+  await clock.advance(10_000);
+  assert.ok(owners([old, next]).every((owner) => owner === 'old'));
+  assert.ok(log.lines.some(({ fields }) => /hash version 1/.test(String(fields?.why))));
+  old.stop.abort();
+  await clock.runUntil(() => owners([old, next]).every((owner) => owner === 'next'), 10_000);
+});
+
+test('[SCL-1] without the right to Leases a replica ends with a message and acts on nothing', async (t) => {
+  const { clock, replica, kube } = await shardedWorld(t);
+  const forbidden = () => Promise.reject(new KubeError({ reason: 'Forbidden', code: 403, message: 'no' }));
+  const a = replica('a', { kube: { ...kube, create: forbidden, update: forbidden } as KubeClient });
+  const error = await clock.runUntil(a.ended, 60_000);
+  assert.match(
+    String(error),
+    /--sharding needs the right to get, list, watch, create, update and delete Leases in namespace default/,
+  );
+  assert.equal(a.membership, undefined);
+});
