@@ -39,7 +39,8 @@ test('[REC-1] the commands of the tutorial do what it says', { timeout: 600_000 
   const commands = blocks('sh');
   assert.equal(commands.length, expected.length);
   for (const [at, command] of commands.entries()) {
-    await t.test(command.trim(), async () => {
+    // Shrinking a failing run takes up to a minute.
+    await t.test(command.trim(), { timeout: 300_000 }, async () => {
       const args = command.trim().split(' ').slice(1);
       const inPlace = args.map((arg) =>
         arg.startsWith('examples/') ? fileURLToPath(new URL(arg, root)) : arg,
