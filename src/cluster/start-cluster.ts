@@ -12,17 +12,17 @@ import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { type Part, supervise } from '../runtime/process/supervise.ts';
+import { supervise } from '../runtime/process/supervise.ts';
 import { traceApiChanges } from '../trace/api-changes.ts';
 import { LogBook } from '../trace/log-book.ts';
 import { TraceBook } from '../trace/trace-book.ts';
 import { keepTrace } from '../trace/trace-file.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
+import { assembleParts } from './assemble-parts.ts';
 import type { BroughtDriver, DriverWishes } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { ClusterFaults } from './cluster-faults.ts';
 import { openServer } from './cluster-server.ts';
-import { controlPlanePart, PROGRAM_NAMES, programPart, schedulerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { startHostpath } from './hostpath-driver.ts';
 import { installObjects } from './install-objects.ts';
@@ -36,15 +36,12 @@ import {
   type RealNode,
   type RealNodeOptions,
 } from './kubelet/real-node.ts';
-import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
 import { PartMetrics } from './part-metrics.ts';
-import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
-import { registrarPart } from './registrar-part.ts';
 import { writeServingFiles } from './serving-files.ts';
-import { type SidecarFlags, sidecarsPart } from './sidecars-part.ts';
+import type { SidecarFlags } from './sidecars-part.ts';
 import { namesOf, stopCluster } from './stop-cluster.ts';
 import { unmountBelow } from './unmount-below.ts';
 
@@ -191,7 +188,7 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     faults.begin(server, drivers);
-    const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];
+    const parts = [...assembleParts(context, options, drivers), ...(real?.parts ?? [])];
     const running = supervise(parts, {
       clock,
       random,
@@ -235,56 +232,6 @@ async function openReal(
   const node = options.nodes.find(({ name }) => name === planned.nodeName);
   if (node === undefined) throw new Error(`${planned.nodeName} is not one of the nodes`);
   return openRealNode(planned, node, { ...options, server });
-}
-
-function partsOf(
-  context: PartContext,
-  {
-    directory,
-    nodes,
-    without,
-    mounter,
-    version,
-    sidecarFlags,
-    kubelet,
-    replaceTopologyLabels = false,
-    volumeStatsAggPeriodMs,
-    gates = {},
-  }: ClusterOptions,
-  drivers: readonly ClusterDriver[],
-): Part[] {
-  const isIn = ({ name }: { name: string }): boolean => !without.has(name);
-  const sidecars = clusterSidecars.filter(({ kind }) => isIn(kind));
-  const flags = sidecarFlags ?? { values: {}, given: new Set() };
-  const ofNodes = nodes.flatMap((node) => {
-    const root = directory.nodeRoot(node.name);
-    const registrars = drivers.flatMap((driver) => {
-      const socket = driver.nodeSockets.get(node.name);
-      return socket === undefined ? [] : [registrarPart(context, driver, { name: node.name, root, socket })];
-    });
-    const agent = nodePart(
-      context,
-      { ...node, root },
-      {
-        mounter,
-        version,
-        replaceTopologyLabels,
-        seLinuxMount: gates.SELinuxMount ?? false,
-        ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
-      },
-    );
-    const isElsewhere = without.has('nodes') || without.has(node.name) || node.name === kubelet?.nodeName;
-    return [...(isElsewhere ? [] : [agent]), ...(without.has('node-registrar') ? [] : registrars)];
-  });
-  return [
-    controlPlanePart(context, clusterControllers.filter(isIn)),
-    ...(without.has('scheduler') ? [] : [schedulerPart(context)]),
-    ...PROGRAM_NAMES.filter((name) => !without.has(name)).map((name) => programPart(context, name)),
-    ...(sidecars.length === 0
-      ? []
-      : drivers.map((driver) => sidecarsPart(context, driver, { sidecars, flags }))),
-    ...ofNodes,
-  ];
 }
 
 /** Every driver is on every node that it has a socket for, as far as the nodes are ours. */

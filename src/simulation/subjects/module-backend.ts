@@ -1,38 +1,26 @@
-// A driver under test with its own storage, in a simulated cluster. What its storage has is asked from the storage after every call that
-// reached it, and put into the history, where the rules read it. What the driver answers is compared with what is there.
+// A driver under test with its own storage, in a simulated cluster: its processes, one for the controller and one a node, and
+// what it says of the nodes. storage-witness.ts tells the history what it did.
 
 import { dirname } from 'node:path';
 import type { CsiTransport } from '../../csi/client/transport.ts';
-import type {
-  SimulatedDriver,
-  SimulatedFiles,
-  SimulatedStorage,
-  SimulatedVolume,
-} from '../../driver/simulated-driver.ts';
+import type { SimulatedDriver, SimulatedFiles, SimulatedStorage } from '../../driver/simulated-driver.ts';
 import { memoryMounter } from '../../runtime/mount/memory-mounter.ts';
 import { create } from '../../wire/protobuf/create.ts';
 import type { Message } from '../../wire/protobuf/descriptor.ts';
 import { callFacts } from '../call-facts.ts';
 import type { BackendInit, DriverBackend } from '../driver-backend.ts';
-import type { CallFacts, StorageChange } from '../history.ts';
+import type { CallFacts } from '../history.ts';
 import { type MemoryFiles, memoryFiles } from '../memory-files.ts';
 import type { DriverPlan } from '../plan.ts';
-import { GIB, machineOf, type NodeStorage, ZONE_KEY } from '../storage-backend.ts';
+import { machineOf, type NodeStorage, ZONE_KEY } from '../storage-backend.ts';
 import { ModuleProcess } from './module-process.ts';
+import { type Fields, StorageWitness } from './storage-witness.ts';
 
 interface NodeInfo {
   readonly nodeId: string;
   readonly maxVolumes: number | undefined;
   readonly segments: Readonly<Record<string, string>>;
 }
-
-type Fields = Message & {
-  volume?: { volumeId?: string };
-  nodeId?: string;
-  maxVolumesPerNode?: bigint;
-  accessibleTopology?: { segments?: Record<string, string> };
-  readonly?: boolean;
-};
 
 export class ModuleBackend implements DriverBackend {
   readonly plan: DriverPlan;
@@ -49,10 +37,7 @@ export class ModuleBackend implements DriverBackend {
     string,
     { storage: NodeStorage; process: ModuleProcess; info: NodeInfo | undefined }
   >();
-  /** What the storage had when it was last looked at. */
-  #volumes = new Map<string, SimulatedVolume>();
-  /** Name to the volume that the driver last answered with. */
-  readonly #answered = new Map<string, string>();
+  readonly #witness: StorageWitness;
   readonly #paces = new Map<string, number>();
 
   constructor(init: BackendInit, definition: SimulatedDriver<object>) {
@@ -60,6 +45,7 @@ export class ModuleBackend implements DriverBackend {
     this.plan = init.plan;
     this.#definition = definition;
     this.#storage = definition.storage({ clock: init.clock, random: init.random.fork('module storage') });
+    this.#witness = new StorageWitness(init.plan.name, this.#storage, init.history);
     const mounter = memoryMounter();
     this.#controller = this.#process('controller', {
       mounter,
@@ -111,7 +97,7 @@ export class ModuleBackend implements DriverBackend {
   }
 
   hasVolume(id: string): boolean {
-    return this.#volumes.has(id);
+    return this.#witness.has(id);
   }
 
   nodeIdOf(machine: string): string {
@@ -147,7 +133,7 @@ export class ModuleBackend implements DriverBackend {
       faults,
       history,
       paceOf: (method, volume) => this.#paceOf(`${method} ${volume}`),
-      onReached: () => this.#look(),
+      onReached: () => this.#witness.look(),
     });
   }
 
@@ -163,109 +149,12 @@ export class ModuleBackend implements DriverBackend {
         const request = create(method.input, init) as Message;
         const facts = callFacts(method, request, this.plan.name, node?.name ?? '');
         const response: Fields = await process.call(method, request, options);
-        if (node) this.#nodeAnswered(facts, { node, response, request: request as Fields });
-        else this.#controllerAnswered(facts, { response, request: request as Fields });
+        if (node && facts.method === 'NodeGetInfo') this.#registered(node, response);
+        else if (node) this.#witness.nodeAnswered(facts, { node, request: request as Fields });
+        else this.#witness.controllerAnswered(facts, { response, request: request as Fields });
         return response as never;
       },
     };
-  }
-
-  /** Puts what changed in the storage since the last time into the history. */
-  #look(): void {
-    const before = this.#volumes;
-    this.#volumes = new Map(
-      [...this.#storage.volumes()].map((volume) => [
-        volume.id,
-        { ...volume, attachedTo: [...volume.attachedTo] },
-      ]),
-    );
-    for (const [id, { name, bytes, attachedTo }] of this.#volumes) {
-      const known = before.get(id);
-      if (!known) this.#changed('created', id, { name, bytes });
-      else if (bytes > known.bytes) this.#changed('grown', id, { bytes });
-      const was = new Set(known?.attachedTo.map(machineOf));
-      const is = new Set(attachedTo.map(machineOf));
-      for (const node of is) if (!was.has(node)) this.#changed('attached', id, { node });
-      for (const node of was) if (!is.has(node)) this.#changed('detached', id, { node });
-    }
-    for (const [id, { name }] of before) if (!this.#volumes.has(id)) this.#changed('deleted', id, { name });
-  }
-
-  #controllerAnswered(
-    { method, volume }: CallFacts,
-    { request, response }: { request: Fields; response: Fields },
-  ): void {
-    this.#look();
-    const has = this.#volumes.get(volume);
-    const { nodeId = '' } = request;
-    switch (method) {
-      case 'CreateVolume': {
-        const id = response.volume?.volumeId ?? '';
-        if (!this.#volumes.has(id))
-          this.#broken(method, volume, `answered volume ${id}, which the storage does not have`);
-        const other = this.#answered.get(volume);
-        if (other !== undefined && other !== id && this.#volumes.has(other))
-          this.#broken(
-            method,
-            volume,
-            `answered volume ${id}, and before that ${other}, which is still there`,
-          );
-        this.#answered.set(volume, id);
-        return;
-      }
-      case 'DeleteVolume':
-        if (has) this.#broken(method, volume, 'answered OK, and the storage still has it');
-        return;
-      case 'ControllerPublishVolume':
-        if (!has?.attachedTo.includes(nodeId))
-          this.#broken(method, volume, `answered OK, and it is not attached to ${nodeId}`);
-        return;
-      case 'ControllerUnpublishVolume':
-        if (has?.attachedTo.includes(nodeId))
-          this.#broken(method, volume, `answered OK, and it is still attached to ${nodeId}`);
-        return;
-    }
-  }
-
-  #nodeAnswered(
-    { method, volume, path, staging }: CallFacts,
-    { node, request, response }: { node: NodeStorage; request: Fields; response: Fields },
-  ): void {
-    const isMounted = (at: string): boolean =>
-      node.mounter.mounts.some(({ mountPoint }) => mountPoint === at);
-    switch (method) {
-      case 'NodeGetInfo':
-        this.#registered(node, response);
-        return;
-      case 'NodeStageVolume':
-        if (!node.staged.has(volume)) this.#changed('staged', volume, { node: node.name, path: staging });
-        node.staged.set(volume, staging);
-        return;
-      case 'NodeUnstageVolume':
-        if (isMounted(staging))
-          this.#broken(method, volume, `answered OK, and ${staging} is still mounted on ${node.name}`);
-        if (node.staged.delete(volume)) this.#changed('unstaged', volume, { node: node.name, path: staging });
-        return;
-      case 'NodePublishVolume':
-        if (!isMounted(path))
-          this.#broken(method, volume, `answered OK, and ${path} is not mounted on ${node.name}`);
-        if (!node.published.has(path))
-          this.#changed('published', volume, {
-            node: node.name,
-            path,
-            isReadOnly: request.readonly ?? false,
-          });
-        node.published.set(path, volume);
-        return;
-      case 'NodeUnpublishVolume':
-        if (isMounted(path))
-          this.#broken(method, volume, `answered OK, and ${path} is still mounted on ${node.name}`);
-        if (node.published.delete(path)) this.#changed('unpublished', volume, { node: node.name, path });
-        return;
-      case 'NodeExpandVolume':
-        this.#changed('expanded', volume, { node: node.name, bytes: this.#volumes.get(volume)?.bytes ?? 0n });
-        return;
-    }
   }
 
   #registered(node: NodeStorage, { nodeId = '', maxVolumesPerNode = 0n, accessibleTopology }: Fields): void {
@@ -274,39 +163,11 @@ export class ModuleBackend implements DriverBackend {
     const segments = accessibleTopology?.segments ?? {};
     known.info = { nodeId, maxVolumes: Number(maxVolumesPerNode) || undefined, segments };
     if (machineOf(nodeId) === node.name) return;
-    this.#broken(
+    this.#witness.broken(
       'NodeGetInfo',
       nodeId,
       `is not ${node.name} or ${node.name}.SUFFIX, by which the rules know the node`,
     );
-  }
-
-  #broken(method: string, subject: string, why: string): void {
-    this.#init.history.violate('driver-promise', `${method} ${subject} ${why}`);
-  }
-
-  #changed(
-    change: StorageChange,
-    volume: string,
-    {
-      node = '',
-      path = '',
-      name = '',
-      bytes,
-      isReadOnly,
-    }: { node?: string; path?: string; name?: string; bytes?: bigint; isReadOnly?: boolean },
-  ): void {
-    this.#init.history.add({
-      kind: 'storage',
-      driver: this.plan.name,
-      change,
-      volume,
-      node,
-      path,
-      name,
-      ...(isReadOnly && { isReadOnly }),
-      ...(bytes !== undefined && { gib: Number(bytes / GIB) }),
-    });
   }
 }
 
