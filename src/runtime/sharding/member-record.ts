@@ -32,6 +32,26 @@ export interface MemberRecord {
   left: boolean;
 }
 
+/** What a member may be acting on, by its record. */
+export type Claim = Pick<MemberRecord, 'members' | 'kept'>;
+
+export const NO_CLAIM: Claim = { members: [], kept: [] };
+
+export function sameMembers(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index]);
+}
+
+/** Whether the two differ in nothing but that one is a renewal of the other. */
+export function saysTheSame(one: MemberRecord | undefined, other: MemberRecord | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return (
+    one.left === other.left &&
+    one.hash === other.hash &&
+    sameMembers(one.members, other.members) &&
+    sameMembers(one.kept, other.kept)
+  );
+}
+
 export function memberText(record: MemberRecord): string {
   const { id, hash: version, seq, members, kept, durationMs, left } = record;
   const body = JSON.stringify({ id, hash: version, seq, members, kept, durationMs, left });
