@@ -10,7 +10,7 @@ export const CONDITIONS = {
   resized: 'every claim has the size that it asks for',
   gone: 'no pod, claim, volume, snapshot or attachment is left',
   struck: 'every fault has struck: as often as its count says, or once',
-  'nothing leaked': 'what the storage has is what the cluster knows',
+  'nothing leaked': '`berth audit` finds nothing leaked or doubtful, and nothing is under way',
 } as const;
 
 export type ConditionName = keyof typeof CONDITIONS;

@@ -1,6 +1,7 @@
 // Runs one scenario against a running cluster, step by step, and collects what a report needs. The first step that cannot be
 // done, or expectation that does not hold, ends it. Stopping the cluster is the caller's.
 
+import { audit } from '../audit/audit.ts';
 import type { Abilities } from '../check/driver-under-test.ts';
 import type { Subject } from '../check/report/reporter.ts';
 import type { Cluster } from '../cluster/start-cluster.ts';
@@ -12,11 +13,10 @@ import type { CsiEntry } from '../trace/trace-entry.ts';
 import { readFacts } from '../why/facts.ts';
 import { findTroubles } from '../why/find-troubles.ts';
 import type { Condition } from './condition.ts';
-import { listStorage } from './find-leaks.ts';
 import { describeStep, performStep, StepError } from './perform-step.ts';
 import type { Scenario, ScenarioStep } from './scenario.ts';
 import type { CalledMethod, ScenarioResult, StepResult } from './scenario-result.ts';
-import { missingOf, type WatchedWorld } from './world-state.ts';
+import { AUDIT_OPTIONS, missingOf, type WatchedWorld } from './world-state.ts';
 
 export interface RunScenarioOptions {
   readonly scenario: Scenario;
@@ -35,8 +35,6 @@ export interface RunScenarioOptions {
 
 /** Between two looks at a condition. */
 const LOOK_MS = 50;
-/** Before a second look for leaks. */
-const AGAIN_MS = 500;
 const MOST_LINES = 200;
 
 export async function runScenario(options: RunScenarioOptions): Promise<ScenarioResult> {
@@ -53,9 +51,9 @@ export async function runScenario(options: RunScenarioOptions): Promise<Scenario
   const { server, faults, book } = cluster;
   const { reader } = server;
   const kube = server.client(server.adminUser);
-  const leaks = { driver: subject.driver, controller: options.controller, can, reader };
-  const before = await listStorage(leaks);
-  const world: WatchedWorld = { reader, kube, faults: faults.active, leaks, before, clock, signal };
+  const ports = { kube, csi: options.controller, clock };
+  const before = await audit(ports, AUDIT_OPTIONS, signal);
+  const world: WatchedWorld = { ...ports, reader, faults: faults.active, before, signal };
   const sinceMs = book.nowMs();
   const steps: StepResult[] = [];
   /** Also those that were lifted. */
@@ -127,18 +125,9 @@ async function outcomeOf(
 async function awaited(condition: Condition, world: WatchedWorld): Promise<readonly string[]> {
   const { clock, signal } = world;
   const untilMs = clock.monotonicMs() + condition.withinMs;
-  let hasSeenOnce = false;
   for (;;) {
     const missing = await missingOf(condition, world);
-    const hasEnded = clock.monotonicMs() >= untilMs;
-    if (missing.length === 0 && condition.name === 'nothing leaked' && !hasSeenOnce) {
-      // What is under way now may leak in a moment.
-      hasSeenOnce = true;
-      await clock.sleep(AGAIN_MS, signal);
-      continue;
-    }
-    if (missing.length === 0 || hasEnded) return missing;
-    hasSeenOnce = false;
+    if (missing.length === 0 || clock.monotonicMs() >= untilMs) return missing;
     await clock.sleep(LOOK_MS, signal);
   }
 }

@@ -13,25 +13,32 @@ import {
 } from '../api/kinds.ts';
 import { type KubeObject, keyOf, type Resource } from '../api/object.ts';
 import type { Reader } from '../apiserver/pipeline.ts';
+import { type Audit, type AuditOptions, type AuditPorts, audit } from '../audit/audit.ts';
+import { obstacles } from '../audit/decide/find.ts';
+import { DEFAULT_JUDGE_OPTIONS } from '../audit/decide/options.ts';
 import { NAMESPACE } from '../demo/story-objects.ts';
 import type { ActiveFaults } from '../faults/active-faults.ts';
-import type { KubeClient } from '../runtime/kube/kube.ts';
-import type { Clock } from '../runtime/ports.ts';
 import { type ExplainedKind, explain } from '../why/explain.ts';
 import { readFacts } from '../why/facts.ts';
 import type { Condition } from './condition.ts';
-import { findLeaks, type LeakSearch, type Listing } from './find-leaks.ts';
 
-export interface WatchedWorld {
+/** `csi` reaches the controller service past all faults. */
+export interface WatchedWorld extends AuditPorts {
   readonly reader: Reader;
-  readonly kube: KubeClient;
   readonly faults: ActiveFaults;
-  readonly leaks: LeakSearch;
-  /** What the storage had when the scenario began. */
-  readonly before: Listing;
-  readonly clock: Clock;
+  /** What the auditor found when the scenario began. */
+  readonly before: Audit;
   readonly signal: AbortSignal;
 }
+
+/** The cluster is younger than any minimum age, and whatever else uses the storage was there before it. */
+export const AUDIT_OPTIONS: AuditOptions = {
+  ...DEFAULT_JUDGE_OPTIONS,
+  minAgeMs: 0,
+  isExclusive: true,
+  timeoutMs: 10_000,
+  confirmAfterMs: 500,
+};
 
 /** Empty when it holds; otherwise what keeps it from holding, in words. */
 export async function missingOf(condition: Condition, world: WatchedWorld): Promise<string[]> {
@@ -59,10 +66,27 @@ export async function missingOf(condition: Condition, world: WatchedWorld): Prom
         .filter(({ fault, struck, isSpent }) => !isSpent && (/ (once|\d+x)$/.test(fault) || struck === 0))
         .map(({ fault, struck }) => `the fault "${fault}" has struck ${struck} times`);
     case 'nothing leaked':
-      return findLeaks(world.leaks, world.before);
+      return leaked(world);
     case 'why':
       return saysOtherwise(condition, world);
   }
+}
+
+/** What `berth audit` finds now and did not find before. Nothing counts only twice: a call that still runs may leak in a moment. */
+async function leaked(world: WatchedWorld, isAgain = false): Promise<string[]> {
+  const { before, clock, signal } = world;
+  const found = await audit(world, AUDIT_OPTIONS, signal);
+  const known = new Set(before.findings.map(({ id }) => id));
+  const missing = [
+    ...found.findings
+      .filter(({ id, severity }) => severity !== 'cost' && !known.has(id))
+      .map(({ subject, says, evidence }) => [`${subject}: ${says}`, ...evidence].join('; ')),
+    ...obstacles(found).map(({ subject, what }) => `${subject}: ${what}, so that it cannot be judged`),
+    ...new Set([...before.problems, ...found.problems]),
+  ];
+  if (missing.length > 0 || isAgain) return missing;
+  await clock.sleep(AUDIT_OPTIONS.confirmAfterMs, signal);
+  return leaked(world, true);
 }
 
 function notRunning(reader: Reader): string[] {
