@@ -749,6 +749,17 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: 'a claim that restores a snapshot and the snapshot are deleted while the provisioner is down',
+    was: 'found here (36530948): its start released the snapshot, and asked for a volume from it to find out what was made',
+    plan: plan({
+      driver: { snapshots: 'single', copyMs: 4_000 },
+      steps: [claim(1), snapshot(5), restored(10), claimGone(10.4, 'restored'), snapshotGone(10.5)],
+      script: [{ fault: 'csi-crash-before', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 }],
+    }),
+    faults: [],
+    seeds: 10,
+  },
+  {
     name: '[GRP-1] a claim is deleted after a group snapshot protected it and before it is cut',
     was: 'found here: the claim waited for the group snapshot, which waited for the claim to be gone',
     plan: plan({

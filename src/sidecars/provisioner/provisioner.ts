@@ -13,7 +13,11 @@ import { volumeCalls } from './claims/volume-calls.ts';
 import type { ProvisionerContext, ProvisionerPorts } from './provisioner-context.ts';
 import type { ProvisionerFlags } from './provisioner-flags.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
-import { createCloneProtection, indexPendingBySource } from './sources/clone-protection.ts';
+import {
+  createCloneProtection,
+  indexPendingBySource,
+  type PendingBySource,
+} from './sources/clone-protection.ts';
 import { watchGrants } from './sources/reference-grants.ts';
 import { createSnapshotProtection } from './sources/snapshot-protection.ts';
 import { watchTopology } from './topology/watch-topology.ts';
@@ -42,9 +46,14 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   const capacity = flags.enableCapacity ? createCapacityPublisher(context) : undefined;
   /** The topology of this node, once the driver has returned it; with one provisioner per node. */
   let here: Segment | undefined;
-  const pendingFrom = indexPendingBySource(context);
+  const waitingFrom = indexPendingBySource(context);
+  // What was begun for a claim that is gone is cleaned up by the same call, which needs the source once more.
+  const pendingFrom: PendingBySource = (source) => [...waitingFrom(source), ...claims.openFrom(source)];
   const snapshots = createSnapshotProtection(context, pendingFrom);
-  const claims = createClaimReconciler(context, snapshots.releaseSourceOf);
+  const claims = createClaimReconciler(context, async (claim, signal) => {
+    clones?.lookAtSourceOf(claim);
+    await snapshots.releaseSourceOf(claim, signal);
+  });
   const volumes = createVolumeReconciler(
     context,
     (volume) => here === undefined || affinityAdmits(volume, { metadata: { name: '', labels: { ...here } } }),

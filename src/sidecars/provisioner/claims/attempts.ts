@@ -85,6 +85,12 @@ export class Attempts {
     this.#byUid.delete(uid);
   }
 
+  /** Of calls in flight or with an uncertain outcome that this process sent. */
+  *openIntents(): Generator<Intent> {
+    for (const attempt of this.#byUid.values())
+      if (attempt.is === 'asking' && attempt.asked) yield attempt.asked.intent;
+  }
+
   /** Forgets what it knows of these claims. */
   forget(isStale: (uid: string) => boolean): void {
     for (const uid of [...this.#byUid.keys()]) if (isStale(uid)) this.delete(uid);

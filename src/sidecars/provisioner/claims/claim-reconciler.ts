@@ -147,11 +147,15 @@ export function createClaimReconciler(
       case 'nothing':
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
-      case 'drop-intent':
+      case 'drop-intent': {
+        const { inLedger } = run.attempt;
         await dropIntent(run);
+        const isGone = claim === undefined && inLedger !== undefined;
+        if (isGone) await work.releaseSource(claimOf(inLedger), signal);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) await work.releaseSource(claim, signal);
         return done;
+      }
       case 'release-source':
         if (claim) await work.releaseSource(claim, signal);
         return done;
@@ -168,6 +172,11 @@ export function createClaimReconciler(
   }
 
   return {
+    /** Claims, also deleted ones, for which a call with this source may be made or repeated. */
+    openFrom: (sourceKey: string): PersistentVolumeClaim[] =>
+      [...ledger.all(), ...attempts.openIntents()]
+        .map(claimOf)
+        .filter((claim) => sourceKeyOf(claim) === sourceKey),
     open: (signal: AbortSignal) => ledger.open(signal),
     run: (signal: AbortSignal) => Promise.all([ledger.run(signal), loop.run(signal)]),
   };

@@ -28,7 +28,7 @@ export interface ClaimWork extends ProvisionerContext {
   claims: ReadYourWrites<PersistentVolumeClaim>;
   ledger: LeaseLedger<Intent>;
   attempts: Attempts;
-  /** The claim's volume exists: its source's protection may be removed. */
+  /** The claim's volume exists, or never will: its source's protection may be removed. */
   releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
 }
 

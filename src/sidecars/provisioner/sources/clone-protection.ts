@@ -6,7 +6,7 @@ import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
-import { done, type Loop, type Outcome } from '../../../runtime/queue/loop.ts';
+import { done, type Outcome } from '../../../runtime/queue/loop.ts';
 import { uidKey } from '../../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
@@ -30,7 +30,7 @@ export function indexPendingBySource({
   return (key) => claims.byIndex(PENDING_BY_SOURCE, key).filter(grants.allows);
 }
 
-export function createCloneProtection(context: ProvisionerContext, pendingFrom: PendingBySource): Loop {
+export function createCloneProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
   const { kube, flags } = context;
   const claims = context.informers.of(persistentVolumeClaims);
   const isDue = (claim: PersistentVolumeClaim) =>
@@ -47,7 +47,7 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     const object = claims.get(key);
     if (!object || !isDue(object)) return done;
     const { name, namespace = '' } = object.metadata;
-    // The last of them enqueues the source when it is bound or gone.
+    // The last of them enqueues the source when it is bound or gone, and nothing is left of an attempt for it.
     if (pendingFrom(sourceKey({ kind: 'claim', name, namespace })).length > 0) return done;
     const resource = persistentVolumeClaims;
     await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_CLONE_PROTECTION, signal });
@@ -74,5 +74,9 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     deleted: lookAtSource,
   });
   context.shares?.onGain(() => claims.list().forEach(look));
-  return loop;
+  return {
+    run: (signal: AbortSignal): Promise<void> => loop.run(signal),
+    /** The claim, or an attempt for it, needs its source no longer. */
+    lookAtSourceOf: lookAtSource,
+  };
 }

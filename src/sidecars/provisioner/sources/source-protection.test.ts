@@ -195,10 +195,13 @@ async function cloneWorld(t: TestContext) {
   };
   const loop = { clock, random, log, workers: 1 };
   const context = { kube, informers, grants, loop, flags: { cloningProtectionThreads: 1 } };
-  const protection = createCloneProtection(
-    context as unknown as ProvisionerContext,
-    indexPendingBySource({ informers, grants } as unknown as ProvisionerContext),
-  );
+  /** For which calls may still be repeated, although they are gone. */
+  const open: PersistentVolumeClaim[] = [];
+  const pending = indexPendingBySource({ informers, grants } as unknown as ProvisionerContext);
+  const protection = createCloneProtection(context as unknown as ProvisionerContext, (key) => [
+    ...pending(key),
+    ...open,
+  ]);
   informers.start(stop.signal);
   await informers.synced(stop.signal);
   const running = protection.run(stop.signal);
@@ -208,7 +211,11 @@ async function cloneWorld(t: TestContext) {
   });
   const name = (claim: string) => ({ name: claim, namespace: 'default' });
   return {
-    kube,
+    ...{ kube, open },
+    over(claim: PersistentVolumeClaim) {
+      open.length = 0;
+      protection.lookAtSourceOf(claim);
+    },
     deny(claim: string, namespace: string) {
       denied = claim;
       granted(namespace);
@@ -256,6 +263,20 @@ test('[PROV-7] a source that is deleted goes when the last pending clone is boun
   assert.equal(await world.isThere('b'), true, 'another clone of it is pending');
   await world.patch('also-of-b', { spec: { volumeName: 'pv' } });
   await world.gone('b');
+});
+
+test('[PROV-7] a source stays until nothing is left of the attempt for a clone that is gone', async (t) => {
+  const world = await cloneWorld(t);
+  await world.make('source', {}, PROTECTED);
+  const clone = await world.make('clone', cloneOf('source'));
+  world.open.push(clone);
+  await world.patch('clone', { metadata: { finalizers: null } });
+  await world.kube.delete(persistentVolumeClaims, { name: 'clone', namespace: 'default' });
+  await world.gone('clone');
+  await world.remove('source');
+  assert.equal(await world.isThere('source'), true);
+  world.over(clone);
+  await world.gone('source');
 });
 
 test('[PROV-7] a source that is not deleted keeps its protection', async (t) => {
