@@ -127,6 +127,9 @@ export const manifestFlags = {
       min: 1,
     }),
     'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod' }),
+    'controller-host-path': stringsFlag({
+      help: "Host directories for the controller pod's driver, mounted at the same path, where the nodes share them or --controller-node-selector chooses one node. The pod then needs Pod Security's level privileged",
+    }),
   }),
   ...inGroup('Nodes', {
     'node-namespace': stringFlag({
@@ -134,7 +137,7 @@ export const manifestFlags = {
     }),
     'kubelet-dir': stringFlag({ help: "The kubelet's directory", default: '/var/lib/kubelet' }),
     'host-path': stringsFlag({
-      help: 'Further host directories for the driver, mounted at the same path: /dev, /etc/iscsi, …',
+      help: "Further host directories for the node pods' driver, mounted at the same path: /dev, /etc/iscsi, …",
     }),
     'host-network': boolFlag({ help: "Use the host's network, which some storage needs" }),
     'health-port': intFlag({
@@ -244,6 +247,7 @@ export function planOf(values: ManifestValues, driver: Driver | undefined, ownIm
     driverPorts: values.driverPorts.map(Number),
     controllerUser: values.controllerUser,
     controllerNodeSelector: values.controllerNodeSelector,
+    controllerHostPaths: values.controllerHostPath,
     kubeletDir: values.kubeletDir.replace(/(?<=.)\/+$/, ''),
     hostPaths: values.hostPath,
     hostNetwork: values.hostNetwork,

@@ -11,7 +11,7 @@ import { driverObjects, PARTS, type Part } from '../manifests/driver-objects.ts'
 import { driverChart, onceChart } from '../manifests/helm/driver-chart.ts';
 import { kustomizeBase, manifestsText } from '../manifests/kustomize-base.ts';
 import { onceObjects } from '../manifests/once-per-cluster.ts';
-import { type Manifest, problemOf } from '../manifests/plan.ts';
+import { type Manifest, problemOf, warningOf } from '../manifests/plan.ts';
 import { possibleDriverObjects, possibleOnceObjects } from '../manifests/possible-objects.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { type CommandContext, defineCommand, ExitCode, standardFlags, UsageError } from './command.ts';
@@ -101,6 +101,8 @@ async function driverDeployment({ flags: values, signal, stderr }: Context): Pro
   const made = await driverObjects(plan);
   await checkCommandLines(Object.values(made).flat());
   if (!values.arg.some(([name]) => name.endsWith('driver'))) stderr.write(WITHOUT_ARGUMENTS);
+  const warning = warningOf(plan);
+  if (warning !== undefined) stderr.write(`berth manifests: warning: ${warning}\n`);
   const chosen = PARTS.filter((part) => values.part === 'all' || values.part === part);
   const available = availableSidecars(plan);
   return {

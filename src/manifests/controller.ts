@@ -13,6 +13,7 @@ import {
   SOCKET_VOLUME,
   socketContainer,
 } from './containers.ts';
+import { addedMounts, addedVolumes } from './host-paths.ts';
 import {
   controllerName,
   electsLeader,
@@ -83,15 +84,23 @@ function podTemplate(plan: Plan): PodTemplateSpec {
         ...sidecarContainers(plan, plan.controllerUser),
         ...(plan.hasProbe ? [probeContainer(plan, plan.controllerUser)] : []),
       ],
-      volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }, ...metadataVolumes(plan)],
+      volumes: [
+        { name: SOCKET_VOLUME, emptyDir: {} },
+        ...addedVolumes(plan.controllerHostPaths),
+        ...metadataVolumes(plan),
+      ],
     },
   };
 }
 
-const controllerDriver = (plan: Plan): Container => ({
-  ...driverContainer(plan, 'controller'),
-  ...(plan.controllerUser !== undefined && { securityContext: rightsOf(plan.controllerUser) }),
-});
+function controllerDriver(plan: Plan): Container {
+  const driver = driverContainer(plan, 'controller');
+  return {
+    ...driver,
+    volumeMounts: [...(driver.volumeMounts ?? []), ...addedMounts(plan.controllerHostPaths)],
+    ...(plan.controllerUser !== undefined && { securityContext: rightsOf(plan.controllerUser) }),
+  };
+}
 
 /** `user`: of the driver's socket; root unless given. */
 export const sidecarContainers = (plan: Plan, user?: number): Container[] =>

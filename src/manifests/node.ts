@@ -3,9 +3,10 @@
 // driver's socket, and the kubelet's directory, with bidirectional mount propagation. Pure.
 
 import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
-import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
+import type { Container, VolumeMount } from 'kubernetes-types/core/v1.js';
 import { driverContainer, probeContainer, SOCKET_VOLUME, socketContainer } from './containers.ts';
 import { sidecarContainers } from './controller.ts';
+import { addedMounts, addedVolumes, hostPathVolume } from './host-paths.ts';
 import { controllerName, labelsOf, type Manifest, nodeName, type Plan, pluginDir } from './plan.ts';
 import { networkPolicies } from './policies.ts';
 import { metadataObjects, metadataVolumes } from './snapshot-metadata.ts';
@@ -38,12 +39,12 @@ export function nodeObjects(plan: Plan): Manifest[] {
           ...(plan.hasProbe ? [probeContainer(plan)] : []),
         ],
         volumes: [
-          hostPath(SOCKET_VOLUME, pluginDir(plan), 'DirectoryOrCreate'),
-          hostPath(KUBELET, plan.kubeletDir, 'Directory'),
+          hostPathVolume(SOCKET_VOLUME, pluginDir(plan), 'DirectoryOrCreate'),
+          hostPathVolume(KUBELET, plan.kubeletDir, 'Directory'),
           ...(plan.hasRegistrar
-            ? [hostPath(REGISTRATION, `${plan.kubeletDir}/plugins_registry`, 'DirectoryOrCreate')]
+            ? [hostPathVolume(REGISTRATION, `${plan.kubeletDir}/plugins_registry`, 'DirectoryOrCreate')]
             : []),
-          ...plan.hostPaths.map((path, index) => hostPath(extraName(index), path)),
+          ...addedVolumes(plan.hostPaths),
           ...(hasSidecars ? metadataVolumes(plan) : []),
         ],
       },
@@ -62,7 +63,7 @@ function nodeDriver(plan: Plan): Container {
   const driver = driverContainer(plan, 'node');
   const mounts: VolumeMount[] = [
     { name: KUBELET, mountPath: plan.kubeletDir, mountPropagation: 'Bidirectional' },
-    ...plan.hostPaths.map((path, index) => ({ name: extraName(index), mountPath: path })),
+    ...addedMounts(plan.hostPaths),
   ];
   return {
     ...driver,
@@ -85,10 +86,3 @@ const registrar = (plan: Plan): Container =>
     healthPath: '/healthz',
     mounts: [{ name: REGISTRATION, mountPath: REGISTRATION_DIR }],
   });
-
-const extraName = (index: number): string => `host-path-${index + 1}`;
-
-const hostPath = (name: string, path: string, type?: string): Volume => ({
-  name,
-  hostPath: { path, ...(type && { type }) },
-});

@@ -51,6 +51,8 @@ export interface Plan {
   /** The user of the controller pod; root when undefined. */
   controllerUser: number | undefined;
   controllerNodeSelector: Readonly<Record<string, string>>;
+  /** Host directories that are mounted into the driver of the controller pod, at the same path. */
+  controllerHostPaths: readonly string[];
   kubeletDir: string;
   /** Host directories that are mounted into the driver on each node, at the same path. */
   hostPaths: readonly string[];
@@ -95,16 +97,36 @@ export function problemOf(plan: Plan): string | undefined {
   if (controller === 'daemonset' && plan.nodeNamespace !== plan.namespace) {
     return `--controller=daemonset has one pod for everything: leave out --node-namespace=${plan.nodeNamespace}`;
   }
-  if (plan.controllerUser !== undefined && !['deployment', 'statefulset'].includes(controller)) {
+  if (plan.controllerUser !== undefined && !hasOwnPod(plan)) {
     return `--controller-user=${plan.controllerUser} is the user of the controller's own pod, which --controller=${controller} has not`;
   }
-  const relative = [plan.kubeletDir, ...plan.hostPaths].find((path) => !path.startsWith('/'));
+  const [controllerPath] = plan.controllerHostPaths;
+  if (controllerPath !== undefined && !hasOwnPod(plan)) {
+    return `--controller-host-path=${controllerPath} is for the controller's own pod, which --controller=${controller} has not; use --host-path`;
+  }
+  const relative = [plan.kubeletDir, ...plan.hostPaths, ...plan.controllerHostPaths].find(
+    (path) => !path.startsWith('/'),
+  );
   if (relative !== undefined) return `"${relative}" is not an absolute path`;
   const tooLong = hostSockets(plan).find((path) => Buffer.byteLength(path) > LONGEST_SOCKET);
   if (tooLong !== undefined) {
     return `the socket ${tooLong} would have ${Buffer.byteLength(tooLong)} bytes, and Linux allows ${LONGEST_SOCKET}: use a shorter --kubelet-dir`;
   }
   return undefined;
+}
+
+const hasOwnPod = ({ controller }: Plan): boolean =>
+  controller === 'deployment' || controller === 'statefulset';
+
+const HOSTNAME = 'kubernetes.io/hostname';
+
+/** What is right in some clusters only, as a sentence; undefined when there is nothing. */
+export function warningOf({ controllerHostPaths, controllerNodeSelector }: Plan): string | undefined {
+  if (controllerHostPaths.length === 0 || Object.hasOwn(controllerNodeSelector, HOSTNAME)) return undefined;
+  return (
+    `the controller may run on any node, and finds that node's ${controllerHostPaths.join(', ')} there: right only where ` +
+    `the nodes share it; otherwise choose one node, as in --controller-node-selector ${HOSTNAME}=NODE`
+  );
 }
 
 /** Of a unix socket's path, without the final zero. */

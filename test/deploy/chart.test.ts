@@ -30,6 +30,7 @@ const shapes: [string, string[]][] = [
     'two namespaces',
     ['--namespace=a', '--node-namespace=b', '--controller-user=7', '--secrets=vault', '--group-snapshots'],
   ],
+  ['directories of the host', ['--host-path=/dev', '--controller-host-path=/srv/a,/srv/b']],
   ['once for all drivers', ['--part=snapshot-controller', '--replicas=2', '--namespace=123']],
   ['once, a definition only', ['--part=snapshot-metadata']],
 ];

@@ -66,6 +66,7 @@ const shapes: [string, string[]][] = [
       ...['--replicas=2', '--driver-ports=8443', '--log-level=5'],
     ],
   ],
+  ['directories of the host in the controller', ['--controller-host-path=/srv/a,/srv/b', '--replicas=2']],
   ['once for all drivers', ['--part=snapshot-controller', '--replicas=2', '--namespace=storage']],
   ['once, with group snapshots', ['--part=snapshot-controller', '--group-snapshots']],
   ['once, for populators', ['--part=data-source-validator', '--replicas=2']],
@@ -123,6 +124,7 @@ test('[DEP-1] [REAL-3] the pods meet the Pod Security level of their namespaces,
     [...usual, '--namespace=together', '--create-namespace'],
     [...usual, ...split],
     [...usual, ...split, '--controller-user=1000'],
+    [...usual, ...split, '--controller-user=1000', '--controller-host-path=/srv'],
     ['--part=snapshot-controller', '--namespace=once', '--create-namespace'],
   ]) {
     const manifests = await printManifests(flags);
@@ -135,7 +137,8 @@ test('[DEP-1] [REAL-3] the pods meet the Pod Security level of their namespaces,
       const options = { type: 'apply', fieldManager: 'test', force: true } as const;
       if (resource) await kube.patch(resource, at, { apiVersion, kind, metadata }, options);
     }
-    for (const { kind, metadata, spec } of manifests.filter(({ spec: given }) => given?.template)) {
+    for (const workload of manifests.filter(({ spec: given }) => given?.template)) {
+      const { kind, metadata, spec } = workload;
       const namespace = metadata.namespace ?? '';
       const pod = { ...spec.template, metadata: { ...spec.template.metadata, name: 'p', namespace } };
       const refusal = () =>
@@ -164,8 +167,11 @@ test('[DEP-1] [REAL-3] the pods meet the Pod Security level of their namespaces,
         );
       const stricter = { privileged: 'baseline', baseline: 'restricted' }[level];
       if (stricter === undefined) continue;
-      // The other pods of this namespace may meet it.
-      if (level === 'privileged' && kind !== 'DaemonSet') continue;
+      // Only the node pods of a shared namespace need its level.
+      const isShared = manifests.some(
+        (each) => each !== workload && each.metadata.namespace === namespace && each.spec?.template,
+      );
+      if (isShared && kind !== 'DaemonSet') continue;
       await setLevel(stricter);
       const violation = /violates PodSecurity/;
       const refused = await refusalOnce((text) => violation.test(text));
@@ -235,6 +241,49 @@ test('[DEP-1] the DaemonSet has the three host paths, mounts that reach the host
   for (const container of [driver, ...rest]) {
     assert(!container?.volumeMounts?.some(({ name }) => name === volumes[2]?.name), container?.name);
   }
+});
+
+test('[DEP-1] directories of the host are in the driver of the pod that they are for, and nowhere else', async () => {
+  const flags = ['--host-path=/dev', '--controller-host-path=/srv/a,/srv/b'];
+  for (const [controller, kind] of [
+    ['deployment', 'Deployment'],
+    ['statefulset', 'StatefulSet'],
+  ] as const) {
+    const manifests = await printManifests([...usual, ...flags, `--controller=${controller}`]);
+    const pathsIn = (owner: Printed): Record<string, string[]> => {
+      const added = new Map(
+        (owner.spec.template.spec.volumes as Volume[])
+          .filter(({ name }) => name.startsWith('host-path-'))
+          .map(({ name, hostPath }) => [name, hostPath?.path ?? '']),
+      );
+      return Object.fromEntries(
+        containersOf(owner).map(({ name, volumeMounts = [] }) => [
+          name,
+          volumeMounts.flatMap((mount) => {
+            const path = added.get(mount.name);
+            if (path !== undefined) assert.equal(mount.mountPath, path);
+            return path ?? [];
+          }),
+        ]),
+      );
+    };
+    const none = { 'liveness-probe': [] };
+    assert.deepEqual(pathsIn(one(manifests, kind)), { driver: ['/srv/a', '/srv/b'], sidecars: [], ...none });
+    assert.deepEqual(pathsIn(one(manifests, 'DaemonSet')), {
+      driver: ['/dev'],
+      'node-registrar': [],
+      ...none,
+    });
+  }
+});
+
+test('a controller that would find another directory on each node is warned about', async () => {
+  const flags = [...usual, '--arg=driver=--x', '--controller-host-path=/srv'];
+  const { code, stderr } = await runManifests(flags);
+  assert.equal(code, 0);
+  assert.match(stderr, /the controller may run on any node, and finds that node's \/srv there/);
+  const pinned = await runManifests([...flags, '--controller-node-selector=kubernetes.io/hostname=a']);
+  assert.equal(pinned.stderr, '');
 });
 
 test('[DEP-1] a Deployment elects a leader, a StatefulSet has one replica and none', async () => {
@@ -450,6 +499,11 @@ test('what cannot be deployed is refused in one sentence', async () => {
       [...usual, `--kubelet-dir=/${'long/'.repeat(16)}`],
       /the socket \S+\/plugins\/some\.csi\.test\/csi\.sock would have 111 bytes, and Linux allows 107/,
     ],
+    [
+      [...usual, '--controller=daemonset', '--controller-host-path=/srv'],
+      /--controller-host-path=\/srv is for the controller's own pod, which --controller=daemonset has not/,
+    ],
+    [[...usual, '--controller-host-path=srv'], /"srv" is not an absolute path/],
     [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
     [[...usual, '--lifecycle-modes=Eternal'], /neither Persistent nor Ephemeral/],
     [[...usual, '--arg=nobody=--x'], /is not of the form CONTAINER=ARGUMENT/],
