@@ -23,7 +23,7 @@ const FILE_TIMEOUT_MS = 180_000;
 /** Of files that build an image or run whole clusters of the official programs. */
 const CLUSTER_FILE_TIMEOUT_MS = 600_000;
 const CLUSTER_FILES =
-  /test\/(?:deploy\/(?:(?:in|kube)-cluster|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading))\.test\.ts$/;
+  /test\/(?:deploy\/(?:(?:in|kube)-cluster|controller-shapes|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading))\.test\.ts$/;
 const LINGER_MS = 10_000;
 /** Grace time of a process after SIGTERM. */
 const SETTLE_MS = 2_000;

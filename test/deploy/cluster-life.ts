@@ -53,13 +53,29 @@ export interface UsedCluster {
   apply(manifests: string): Promise<string>;
 }
 
-export async function liveInCluster({ kubectl, apply }: UsedCluster, state: string): Promise<void> {
+export interface Life {
+  /** What runs the driver, by namespace; the all-in-one DaemonSet, unless given. */
+  workloads?: readonly (readonly [namespace: string, workload: string])[];
+  /** Happens after a container has written, and before the snapshot. */
+  whileInUse?: () => Promise<void>;
+}
+
+export async function liveInCluster(
+  { kubectl, apply }: UsedCluster,
+  state: string,
+  { workloads = [['kube-system', 'daemonset/local-csi-test-node']], whileInUse }: Life = {},
+): Promise<void> {
   await apply(CLASSES);
-  await kubectl('rollout', 'status', '-n', 'kube-system', 'daemonset/local-csi-test-node', '--timeout=120s');
-  await kubectl('rollout', 'status', '-n', 'kube-system', 'deployment/snapshot-controller', '--timeout=120s');
+  for (const [namespace, workload] of [
+    ...workloads,
+    ['kube-system', 'deployment/snapshot-controller'] as const,
+  ]) {
+    await kubectl('rollout', 'status', '-n', namespace, workload, '--timeout=120s');
+  }
 
   await apply(podWith({ name: 'writer', claim: 'data', command: 'echo kept > /data/file; sleep 1000' }));
   await kubectl('wait', 'pod/writer', '--for=condition=Ready', '--timeout=120s');
+  await whileInUse?.();
   await apply(snapshotOf('data', 'taken'));
   await kubectl('wait', 'volumesnapshot/taken', '--for=jsonpath={.status.readyToUse}=true', '--timeout=60s');
   await apply(
@@ -83,6 +99,7 @@ export async function liveInCluster({ kubectl, apply }: UsedCluster, state: stri
     'volumesnapshot/taken',
   );
   await kubectl('wait', 'pv,volumesnapshotcontent', '--all', '--for=delete', '--timeout=120s');
+  assert.equal(await kubectl('get', 'volumeattachments', '-o', 'name'), '');
   assert.deepEqual(stored(state), { volumes: [], snapshots: [] });
 }
 
