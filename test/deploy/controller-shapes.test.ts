@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../e2e/up-process.ts';
 import { KUBE_PROGRAMS, type KubeCluster, startKubeCluster } from '../real/kube-cluster.ts';
 import { missingForContainers, writeImages } from '../real/real-up.ts';
 import { buildImage, driverFlags, liveInCluster } from './cluster-life.ts';
-import { runManifests } from './print-manifests.ts';
+import { printedText } from './print-manifests.ts';
 
 /** A busy machine may take long to start containers. */
 const STEP = { timeout: 280_000 };
@@ -49,12 +49,7 @@ test('[REAL-3] [DEP-1] the controller runs in Kubernetes as a Deployment, with a
   const image = await buildImage(directory);
   const images = [...writeImages(directory), image.archive];
   const cluster = await startKubeCluster(t, directory, { images });
-  const print = async (flags: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runManifests(flags);
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
-  await cluster.apply(await print(['--part=snapshot-controller', `--berth-image=${image.name}`]));
+  await cluster.apply(await printedText(['--part=snapshot-controller', `--berth-image=${image.name}`]));
   const state = join(directory, 'state');
   const path = join(directory, 'manifests.yaml');
   for (const { name, flags, kind, losesLeader } of SHAPES) {
@@ -68,7 +63,7 @@ test('[REAL-3] [DEP-1] the controller runs in Kubernetes as a Deployment, with a
       ];
       await writeFile(
         path,
-        await print(driverFlags(image.name, { kubeletDir: cluster.rootDir, state, controller })),
+        await printedText(driverFlags(image.name, { kubeletDir: cluster.rootDir, state, controller })),
       );
       await cluster.kubectl('apply', '-f', path);
       let standby: string | undefined;

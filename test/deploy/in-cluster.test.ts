@@ -12,7 +12,7 @@ import { berth, startUp, temporaryDirectory } from '../e2e/up-process.ts';
 import { processes } from '../interop/processes.ts';
 import { kubeletArguments, missingForContainers, stillThere } from '../real/real-up.ts';
 import { buildImage, driverFlags, liveInCluster } from './cluster-life.ts';
-import { runManifests } from './print-manifests.ts';
+import { printedText } from './print-manifests.ts';
 
 const ELSEWHERE = ['hostpath', 'provisioner', 'attacher', 'resizer', 'snapshotter', 'snapshot-controller'];
 const skip =
@@ -42,11 +42,7 @@ test("[REAL-3] [DEP-2] Berth's image runs driver and sidecars as the manifests s
       '--secure-port=0',
     ],
   );
-  const apply = async (flags: readonly string[]): Promise<void> => {
-    const { code, stdout, stderr } = await runManifests(flags);
-    assert.equal(code, 0, stderr);
-    await up.apply(stdout);
-  };
+  const apply = async (flags: readonly string[]): Promise<string> => up.apply(await printedText(flags));
   const state = join(directory, 'state');
   await apply(['--part=snapshot-controller', `--berth-image=${image.name}`]);
   await apply(driverFlags(image.name, { kubeletDir: join(dataDir, 'n', 'kubelet-1'), state }));

@@ -10,7 +10,7 @@ import { run, temporaryDirectory } from '../e2e/up-process.ts';
 import { KUBE_PROGRAMS, startKubeCluster } from '../real/kube-cluster.ts';
 import { missingForContainers, writeImages } from '../real/real-up.ts';
 import { buildImage, driverFlags, liveInCluster } from './cluster-life.ts';
-import { runManifests } from './print-manifests.ts';
+import { printedText } from './print-manifests.ts';
 
 /** A busy machine may take long to start containers. */
 const STEP = { timeout: 280_000 };
@@ -27,32 +27,27 @@ test("[REAL-3] [DEP-2] Berth's image runs in Kubernetes, from printed manifests,
   const image = await buildImage(directory);
   const images = [...writeImages(directory), image.archive];
   const cluster = await startKubeCluster(t, directory, { images });
-  const printed = async (flags: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runManifests(flags);
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
   const state = join(directory, 'state');
   const flags = driverFlags(image.name, { kubeletDir: cluster.rootDir, state });
-  await cluster.apply(await printed(['--part=snapshot-controller', `--berth-image=${image.name}`]));
+  await cluster.apply(await printedText(['--part=snapshot-controller', `--berth-image=${image.name}`]));
 
   await t.test('from printed manifests', STEP, async () => {
     const path = join(directory, 'manifests.yaml');
-    await writeFile(path, await printed(flags));
+    await writeFile(path, await printedText(flags));
     await cluster.kubectl('apply', '-f', path);
     await liveInCluster(cluster, state);
     await cluster.kubectl('delete', '-f', path, '--timeout=60s');
   });
   await t.test('from a Kustomize base', STEP, async () => {
     const base = join(directory, 'base');
-    await printed([...flags, '--format=kustomize', `--output=${base}`]);
+    await printedText([...flags, '--format=kustomize', `--output=${base}`]);
     await cluster.kubectl('apply', '-k', base);
     await liveInCluster(cluster, state);
     await cluster.kubectl('delete', '-k', base, '--timeout=60s');
   });
   await t.test('from a Helm chart', { ...STEP, skip: noHelm }, async () => {
     const chart = join(directory, 'chart');
-    await printed([...flags, '--format=helm', `--output=${chart}`]);
+    await printedText([...flags, '--format=helm', `--output=${chart}`]);
     const helm = async (...args: readonly string[]): Promise<void> => {
       const env = { KUBECONFIG: cluster.kubeconfig };
       const { code, stderr } = await run('helm', [...args, '--namespace=kube-system'], {

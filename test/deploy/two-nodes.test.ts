@@ -18,7 +18,7 @@ import {
   snapshotOf,
   stored,
 } from './cluster-life.ts';
-import { runManifests } from './print-manifests.ts';
+import { printedText } from './print-manifests.ts';
 
 const skip =
   missingForContainers(...KUBE_PROGRAMS) ||
@@ -38,13 +38,8 @@ test('[REAL-3] [DEP-1] [DEP-2] a volume moves between two real nodes, and each n
   const images = [...writeImages(directory), image.archive];
   const own = join(directory, 'own');
   const cluster = await startKubeCluster(t, directory, { images, nodes: 2, perNode: [own] });
-  const print = async (flags: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runManifests(flags);
-    assert.equal(code, 0, stderr);
-    return stdout;
-  };
   await cluster.apply(
-    await print([
+    await printedText([
       ...['--part=snapshot-controller', `--berth-image=${image.name}`],
       '--arg=snapshot-controller=--enable-distributed-snapshotting',
     ]),
@@ -56,7 +51,7 @@ test('[REAL-3] [DEP-1] [DEP-2] a volume moves between two real nodes, and each n
   ): Promise<void> => {
     const path = join(directory, 'manifests.yaml');
     const flags = driverFlags(image.name, { ...places, kubeletDir: cluster.rootDir });
-    await writeFile(path, await print(flags));
+    await writeFile(path, await printedText(flags));
     await cluster.kubectl('apply', '-f', path);
     await cluster.apply(CLASSES);
     for (const workload of WORKLOADS)
