@@ -20,10 +20,10 @@ const CONCURRENCY = 2;
 /** Far above the time of any test, so that only a hang exceeds it. */
 const TEST_TIMEOUT_MS = 60_000;
 const FILE_TIMEOUT_MS = 180_000;
-/** Of files that build an image or run whole clusters of the official programs. */
-const CLUSTER_FILE_TIMEOUT_MS = 600_000;
-const CLUSTER_FILES =
-  /test\/(?:deploy\/(?:(?:in|kube)-cluster|controller-shapes|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading))\.test\.ts$/;
+/** Of files that build an image, run whole clusters of the official programs, or simulate until each deliberate bug is noticed. */
+const LONG_FILE_TIMEOUT_MS = 600_000;
+const LONG_FILES =
+  /test\/(?:deploy\/(?:(?:in|kube)-cluster|controller-shapes|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading)|simulation\/(?:snapshot-)?mutations)\.test\.ts$/;
 const LINGER_MS = 10_000;
 /** Grace time of a process after SIGTERM. */
 const SETTLE_MS = 2_000;
@@ -100,7 +100,7 @@ async function runTests(files: readonly string[]): Promise<void> {
         TMPDIR: tracked.directory,
       },
       testTimeoutMs: TEST_TIMEOUT_MS,
-      fileTimeoutMs: CLUSTER_FILES.test(path) ? CLUSTER_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
+      fileTimeoutMs: LONG_FILES.test(path) ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
       lingerMs: LINGER_MS,
     });
     reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs, files.length);
