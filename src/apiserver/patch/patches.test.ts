@@ -136,6 +136,82 @@ const strategicCases: [string, Json, Json, Json][] = [
     { spec: {} },
   ],
   [
+    'merges into an atomic map: only apply patches know of those',
+    { spec: { nodeSelector: { a: '1', b: '2' } } },
+    { spec: { nodeSelector: { b: '3', c: '4' } } },
+    { spec: { nodeSelector: { a: '1', b: '3', c: '4' } } },
+  ],
+  [
+    'adds an atomic map',
+    { spec: {} },
+    { spec: { nodeSelector: { b: '3' } } },
+    { spec: { nodeSelector: { b: '3' } } },
+  ],
+  [
+    'replaces what is no map by one',
+    { metadata: { labels: 'odd' } },
+    { metadata: { labels: { a: '1', b: null } } },
+    { metadata: { labels: { a: '1' } } },
+  ],
+  [
+    'replaces an object that is an atomic map',
+    { spec: { nodeSelector: { a: '1' } } },
+    { spec: { nodeSelector: { $patch: 'replace', b: '2' } } },
+    { spec: { nodeSelector: { b: '2' } } },
+  ],
+  [
+    'merges by $patch, too',
+    { metadata: { labels: { a: '1' } } },
+    { metadata: { labels: { $patch: 'merge', b: '2' } } },
+    { metadata: { labels: { a: '1', b: '2' } } },
+  ],
+  [
+    'adds a list that was not there',
+    { spec: {} },
+    containers({ name: 'b' }, { name: 'a' }),
+    containers({ name: 'b' }, { name: 'a' }),
+  ],
+  [
+    'deletes nothing from a list that was not there',
+    { spec: {} },
+    containers({ name: 'a', $patch: 'delete' }, { name: 'b' }),
+    containers({ name: 'b' }),
+  ],
+  ['replaces a list by nothing', containers({ name: 'a' }), containers({ $patch: 'replace' }), containers()],
+  [
+    'deletes every element of a key',
+    containers({ name: 'a', tty: true }, { name: 'b' }, { name: 'a' }),
+    containers({ name: 'a', $patch: 'delete' }),
+    containers({ name: 'b' }),
+  ],
+  [
+    'merges two elements of the patch that have one key',
+    containers({ name: 'b' }),
+    containers({ name: 'a', image: 'i' }, { name: 'a', tty: true }),
+    containers({ name: 'a', image: 'i', tty: true }, { name: 'b' }),
+  ],
+  [
+    'adds an element again after deleting it',
+    containers({ name: 'a', image: 'i' }),
+    containers({ name: 'a', $patch: 'delete' }, { name: 'a', tty: true }),
+    containers({ name: 'a', tty: true }),
+  ],
+  [
+    'deletes several from finalizers, and nothing where there are none',
+    { metadata: { finalizers: ['a/x', 'b/y', 'c/z'] }, spec: {} },
+    {
+      metadata: { '$deleteFromPrimitiveList/finalizers': ['a/x', 'c/z', 'd/d'] },
+      spec: { '$deleteFromPrimitiveList/none': ['a'], '$setElementOrder/none': ['a'] },
+    },
+    { metadata: { finalizers: ['b/y'] }, spec: {} },
+  ],
+  [
+    'keeps others after the elements of the order that they followed',
+    containers({ name: 's' }, { name: 'a' }, { name: 'b' }),
+    { spec: { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] } },
+    containers({ name: 's' }, { name: 'b' }, { name: 'a' }),
+  ],
+  [
     'removes with null',
     { metadata: { labels: { a: '1' } } },
     { metadata: { labels: { a: null } } },
@@ -219,4 +295,18 @@ test('strategic merge patch refuses an element without its merge key, and unknow
   const pod = containers({ name: 'c', image: 'x' });
   assert.throws(() => applyStrategicMergePatch(pod, containers({ image: 'x' }), podSchema()), KubeError);
   assert.throws(() => applyStrategicMergePatch({}, { $patch: 'shuffle' }, podSchema()), KubeError);
+  const reasons: [Json, string][] = [
+    [containers({ image: 'x' }), 'Unknown'],
+    [containers('x'), 'Unknown'],
+    [{ $patch: 'shuffle' }, 'Unknown'],
+    [{ $patch: 1 }, 'BadRequest'],
+    [['x'], 'BadRequest'],
+    ['x', 'BadRequest'],
+  ];
+  for (const [patch, reason] of reasons) {
+    const refused = (error: unknown) => error instanceof KubeError && error.reason === reason;
+    assert.throws(() => applyStrategicMergePatch(pod, patch, podSchema()), refused, JSON.stringify(patch));
+  }
+  assert.deepEqual(applyStrategicMergePatch(undefined, { kind: 'Pod' }, podSchema()), { kind: 'Pod' });
+  assert.deepEqual(applyStrategicMergePatch(pod, { $patch: 'delete' }, podSchema()), {});
 });
