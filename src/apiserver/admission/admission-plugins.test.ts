@@ -103,6 +103,23 @@ suite('namespaces', () => {
     admit(configMaps, inNamespace('app'));
   });
 
+  test('a namespace that is being deleted is terminating, whatever its phase', () => {
+    const metadata = { name: 'old', deletionTimestamp: '2026-01-01T00:00:00Z' };
+    reader.put(namespaces, { metadata, status: { phase: 'Active' } });
+    refuses(() => admit(configMaps, inNamespace('old')), /because it is being terminated/);
+    // A subresource of an object adds no content, but its namespace has to exist.
+    admit(configMaps, { ...inNamespace('old'), subresource: 'status' });
+    refuses(() => admit(configMaps, { ...inNamespace('nowhere'), subresource: 'status' }), /not found/, 404);
+  });
+
+  test('objects without a namespace, and namespaces, need none', () => {
+    admit(nodes, { object: { metadata: { name: 'n' } } });
+    admit(namespaces, { object: { metadata: { name: 'new' } } });
+    const object = { metadata: { name: 'default' } };
+    admit(namespaces, { operation: 'update', object, old: object });
+    admit(configMaps, { operation: 'delete', old: { metadata: { name: 'default', namespace: 'app' } } });
+  });
+
   test('existing objects can still be updated and deleted', () => {
     reader.put(namespaces, { metadata: { name: 'old' }, status: { phase: 'Terminating' } });
     const object = { metadata: { name: 'x', namespace: 'old' } };
@@ -164,6 +181,24 @@ suite('claims and volumes', () => {
     assert.equal(classOf({}), 'newer');
     assert.equal(classOf({ storageClassName: 'plain' }), 'plain');
     assert.equal(classOf({ storageClassName: '' }), '');
+  });
+
+  test('only the creation of a claim chooses a class', () => {
+    storageClass('standard', true);
+    const classOf = (resource: Resource, write: Write) =>
+      (admit(resource, write).spec as { storageClassName?: string }).storageClassName;
+    const object = claim();
+    assert.equal(classOf(persistentVolumeClaims, { object }), 'standard');
+    assert.equal(classOf(persistentVolumeClaims, { operation: 'update', object, old: object }), undefined);
+    assert.equal(classOf(persistentVolumeClaims, { object, subresource: 'status' }), undefined);
+    assert.equal(classOf(persistentVolumes, { object: { metadata: { name: 'v' }, spec: {} } }), undefined);
+    assert.equal(classOf(pods, { object: pod() }), undefined);
+    const odd = { ...persistentVolumeClaims, group: 'other.io' };
+    assert.equal(classOf(odd, { object }), undefined);
+    const annotations = { 'volume.beta.kubernetes.io/storage-class': 'old' };
+    const named = { ...object, metadata: { ...object.metadata, annotations } };
+    assert.equal(classOf(persistentVolumeClaims, { object: named }), undefined);
+    assert.equal('spec' in admit(persistentVolumeClaims, { object: { metadata: object.metadata } }), false);
   });
 
   const grown = { resources: { requests: { storage: '2Gi' } } };

@@ -136,6 +136,9 @@ suite('roles and their bindings', () => {
     reader.remove(clusterRoleBindings, { name: 'cluster-group' });
     assert.deepEqual(granted('jane', ['g'], 'a'), []);
     bind('again', 'a', jane);
-    assert.deepEqual(granted('jane', [], 'a'), ['again a User "jane"']);
+    bind('more', 'a', jane);
+    assert.deepEqual(granted('jane', [], 'a'), ['again a User "jane"', 'more a User "jane"']);
+    reader.remove(roleBindings, { namespace: 'a', name: 'again' });
+    assert.deepEqual(granted('jane', [], 'a'), ['more a User "jane"']);
   });
 });

@@ -50,6 +50,25 @@ function post(
   return { status: answer.status, asked };
 }
 
+test('[SEC-4] reviews are posted under these names; only one of them belongs to a namespace', () => {
+  const authorizer = {} as ClusterAuthorizer;
+  const all = virtualResources({ authorizer, authenticator: { checkToken: () => assert.fail() } });
+  assert.deepEqual(
+    all.map(({ group, version, plural, namespaced }) => `${group}/${version} ${plural} ${namespaced}`),
+    [
+      'authentication.k8s.io/v1 selfsubjectreviews false',
+      'authentication.k8s.io/v1 tokenreviews false',
+      'authorization.k8s.io/v1 selfsubjectaccessreviews false',
+      'authorization.k8s.io/v1 subjectaccessreviews false',
+      'authorization.k8s.io/v1 localsubjectaccessreviews true',
+      'authorization.k8s.io/v1 selfsubjectrulesreviews false',
+    ],
+  );
+  for (const { singular, plural, kind } of all) {
+    assert.deepEqual([singular, plural], [kind.toLowerCase(), `${kind.toLowerCase()}s`]);
+  }
+});
+
 const refused = (act: () => unknown, says: RegExp): void =>
   void assert.throws(act, (error) => {
     assert.ok(error instanceof KubeError);

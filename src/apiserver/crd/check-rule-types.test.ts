@@ -122,6 +122,35 @@ test('metadata can be read at the root and in embedded resources', () => {
   assert.deepEqual(checks.errors, []);
 });
 
+const places: [what: string, around: (inner: LooseMap) => LooseMap, field: string][] = [
+  ['the root', (inner) => inner, 's'],
+  ['a property', (inner) => ({ type: 'object', properties: { a: inner } }), 's.properties[a]'],
+  ['the elements of a list', (items) => ({ type: 'array', items }), 's.items'],
+  [
+    'the values of a map',
+    (inner) => ({ type: 'object', additionalProperties: inner }),
+    's.additionalProperties',
+  ],
+  [
+    'a list below a property',
+    (items) => ({ type: 'object', properties: { a: { type: 'array', items } } }),
+    's.properties[a].items',
+  ],
+];
+for (const [what, around, field] of places) {
+  test(`the rules of ${what} are checked on its own type, and only the root has metadata`, () => {
+    const wrongAt = (...rules: string[]) => {
+      const checks = new Checks();
+      const validations = rules.map((rule) => ({ rule }));
+      checkRuleTypes(checks, 's', around({ type: 'object', 'x-kubernetes-validations': validations }));
+      return checks.errors.map((each) => each.field);
+    };
+    const at = (index: number) => `${field}.x-kubernetes-validations[${index}].rule`;
+    assert.deepEqual(wrongAt('self.q', 'true'), [at(0)]);
+    assert.deepEqual(wrongAt('true', "self.metadata.name == 'a'"), field === 's' ? [] : [at(1)]);
+  });
+}
+
 test('a messageExpression is a string', () => {
   const found = (messageExpression: string) => problems({ rule: 'self.b', messageExpression });
   assert.deepEqual(found("'s is ' + self.s"), []);
