@@ -13,3 +13,33 @@ test('versions are ordered as in Kubernetes: stable first, newer first, others l
     assert.deepEqual(createKindRegistry(kinds).groupVersions(), [{ group: 'g', versions: ordered }]);
   }
 });
+
+test('a kind is found by any descriptor of it, until it is removed', () => {
+  const builtin = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' } as Kind;
+  const registry = createKindRegistry([builtin]);
+  const found = (group: string, version: string, plural: string) => {
+    const descriptor = { group, version, plural } as Kind;
+    assert.equal(registry.findFor(descriptor), registry.findFor(descriptor));
+    return registry.findFor(descriptor)?.kind;
+  };
+  assert.equal(found('', 'v1', 'pods'), 'Pod');
+  assert.equal(found('', 'v2', 'pods'), undefined);
+  assert.equal(found('g', 'v1', 'pods'), undefined);
+  const widgets = { group: 'shop.io', version: 'v1', plural: 'widgets' } as Kind;
+  assert.equal(registry.findFor(widgets), undefined);
+  registry.addCustom({
+    metadata: { name: 'widgets.shop.io' },
+    spec: {
+      group: 'shop.io',
+      scope: 'Cluster',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+      ],
+    },
+  } as never);
+  assert.equal(registry.findFor(widgets)?.kind, 'Widget');
+  assert.equal(found('', 'v1', 'pods'), 'Pod');
+  registry.removeCustom('widgets.shop.io');
+  assert.equal(registry.findFor(widgets), undefined);
+});
