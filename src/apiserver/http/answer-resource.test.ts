@@ -61,7 +61,7 @@ const sizes: [what: string, count: number, length: number][] = [
   ['items larger than a chunk', 3, 300_000],
 ];
 for (const [what, count, length] of sizes) {
-  test(`[DOOR-7] a list of ${what} arrives whole, each item once`, async (t) => {
+  test(`a list of ${what} arrives whole, each item once`, async (t) => {
     const { exchange, client } = await exchangeOf(t);
     const received = once(client, 'response').then(async ([message]: IncomingMessage[]) => {
       assert.equal(message?.statusCode, 200);
@@ -103,7 +103,7 @@ for (const [what, media, items, problem] of refusals) {
   });
 }
 
-test('[DOOR-7] nothing is written to a client that left while its list was found', async (t) => {
+test('nothing is written to a client that left while its list was found', async (t) => {
   const { exchange, client } = await exchangeOf(t);
   client.destroy();
   await once(exchange.response, 'close');

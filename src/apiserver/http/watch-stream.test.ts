@@ -88,7 +88,7 @@ function watching(options: Partial<WatchStreamOptions> = {}) {
   return { client, clock, stopping, errors, push, over, isOver: () => isOver, isFollowed: () => isFollowed };
 }
 
-test('[DOOR-7] events wait while the client does not read, and follow in order when it does', async () => {
+test('events wait while the client does not read, and follow in order when it does', async () => {
   const { client, clock, push, isOver } = watching();
   push(1);
   await clock.advance(10);
@@ -108,7 +108,7 @@ test('[DOOR-7] events wait while the client does not read, and follow in order w
   assert.equal(isOver(), false);
 });
 
-test('[DOOR-7] a client that reads nothing for 30 seconds is disconnected', async () => {
+test('a client that reads nothing for 30 seconds is disconnected', async () => {
   const { client, clock, push, over, isFollowed } = watching();
   client.reads = false;
   push(1);
@@ -120,7 +120,7 @@ test('[DOOR-7] a client that reads nothing for 30 seconds is disconnected', asyn
   assert.equal(isFollowed(), false);
 });
 
-test('[DOOR-7] a client that falls too far behind is disconnected when it has read the rest', async () => {
+test('a client that falls too far behind is disconnected when it has read the rest', async () => {
   const { client, clock, push, over } = watching();
   client.reads = false;
   push(0);
