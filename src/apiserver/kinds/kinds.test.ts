@@ -554,6 +554,42 @@ test('a scale is read from an object and written back', () => {
   );
 });
 
+test('a scale has the fields that its kind names; those that are not there count as 0', () => {
+  const scale = {
+    specReplicas: '.spec.size.wanted',
+    statusReplicas: '.status.n',
+    labelSelector: '.status.sel',
+  };
+  const kind = { plural: 'clusters', scale } as Kind;
+  const cluster = object('Cluster', { status: { n: 3, sel: 'a=b' } }, { resourceVersion: '7', uid: 'u' });
+  assert.deepEqual(scaleOf(cluster, kind), {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name: 'x', uid: 'u', resourceVersion: '7', creationTimestamp: undefined },
+    spec: { replicas: 0 },
+    status: { replicas: 3, selector: 'a=b' },
+  });
+  const written = (given: unknown) => withScale(cluster, given, kind) as KubeObject & Body;
+  assert.deepEqual(written({ spec: { replicas: 4 } }).spec, { size: { wanted: 4 } });
+  assert.deepEqual(written({}).spec, { size: { wanted: 0 } });
+  assert.deepEqual(
+    [{ metadata: { resourceVersion: '5' } }, { metadata: { resourceVersion: '' } }, {}].map(
+      (given) => written(given).metadata.resourceVersion,
+    ),
+    ['5', '7', '7'],
+  );
+  assert.equal('spec' in cluster, false);
+  for (const replicas of [1.5, '2', -1]) {
+    assert.throws(() => written({ spec: { replicas } }), /spec\.replicas: Invalid value/);
+  }
+  assert.throws(() => scaleOf(cluster, { plural: 'pods' } as Kind), /pods have no scale/);
+  const unmoved = scaleOf(cluster, {
+    ...kind,
+    scale: { ...scale, labelSelector: undefined },
+  } as unknown as Kind);
+  assert.deepEqual((unmoved as KubeObject & Body).status, { replicas: 3 });
+});
+
 test('every built-in kind is read from protobuf, which Go clients send', () => {
   const unread = builtinKinds.filter(
     ({ group, version, kind }) => !messageNameFor(group === '' ? version : `${group}/${version}`, kind),
