@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import type { Kind } from '../kind.ts';
 import type { Version } from '../storage/version.ts';
+import { oneRequest } from '../testing/one-request.ts';
 import { answerList } from './answer-resource.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { ResourceExchange } from './handle-resource.ts';
@@ -19,18 +19,7 @@ const item = (index: number, length: number) =>
   ({ bytes: Buffer.from(JSON.stringify({ index, text: 'x'.repeat(length) })) }) as Version;
 
 async function exchangeOf(t: TestContext) {
-  const asked = Promise.withResolvers<ServerResponse>();
-  const server = createServer((_message, response) => asked.resolve(response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = request({ port: (server.address() as AddressInfo).port });
-  client.on('error', () => {});
-  t.after(() => {
-    client.destroy();
-    server.closeAllConnections();
-    server.close();
-  });
-  client.end();
-  const response = await asked.promise;
+  const { response, client } = await oneRequest(t);
   const exchange = {
     response,
     machine: { clock: realClock },

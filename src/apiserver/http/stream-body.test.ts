@@ -2,40 +2,23 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { realClock } from '../../runtime/time/clock.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { oneRequest } from '../testing/one-request.ts';
 import { FairQueue } from './fair-queue.ts';
 import { answerBody, streamChunks, writeNow } from './stream-body.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** A request whose answer has been begun by nobody yet. */
-async function exchange(t: { after(f: () => void): void }) {
-  const asked = Promise.withResolvers<ServerResponse>();
-  const server = createServer((_message, response) => asked.resolve(response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = request({ port: (server.address() as AddressInfo).port });
-  client.on('error', () => {});
-  t.after(() => {
-    client.destroy();
-    server.closeAllConnections();
-    server.close();
-  });
-  client.end();
-  return { response: await asked.promise, client };
-}
-
 test("[DOOR-7] a response is encrypted and sent within its client's turn of the fair queue, not after it", async (t) => {
-  const { response } = await exchange(t);
+  const { response } = await oneRequest(t);
   writeNow(response, 'x'.repeat(MEGABYTE));
   assert.equal(response.socket?.writableCorked, 0);
 });
 
 test('[DOOR-7] a large body is sent in steps, between which other clients get their turns', async (t) => {
-  const { response, client } = await exchange(t);
+  const { response, client } = await oneRequest(t);
   const fair = new FairQueue(realClock);
   const body = 'x'.repeat(20 * MEGABYTE);
   const streaming = { response, machine: { clock: realClock }, fair, client: 'large' };
@@ -55,7 +38,7 @@ test('[DOOR-7] a large body is sent in steps, between which other clients get th
 });
 
 test('a client that disconnects during a body ends the response', async (t) => {
-  const { response, client } = await exchange(t);
+  const { response, client } = await oneRequest(t);
   const streaming = { response, machine: { clock: realClock }, fair: new FairQueue(realClock), client: 'a' };
   const sent = answerBody(streaming, 'x'.repeat(50 * MEGABYTE), { code: 200, pretty: false, warnings: [] });
   const [answer] = await once(client, 'response');
@@ -65,7 +48,7 @@ test('a client that disconnects during a body ends the response', async (t) => {
 });
 
 test('a client that does not read the end of a body is disconnected', async (t) => {
-  const { response, client } = await exchange(t);
+  const { response, client } = await oneRequest(t);
   const clock = new VirtualClock();
   const streaming = { response, machine: { clock }, fair: new FairQueue(realClock), client: 'a' };
   // More than the sockets' buffers hold.

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { createServer, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { oneRequest } from '../testing/one-request.ts';
 import { streamWatch, type WatchStreamOptions } from './watch-stream.ts';
 
 /** A client that reads when it is told to: what was written, and how the response ended. */
@@ -199,14 +198,7 @@ test('a watch that is too old begins with its error; any other error is the answ
 });
 
 test('[DOOR-7] a watch whose client disconnected while it was queued does not start and does not count', async (t) => {
-  const asked = Promise.withResolvers<ServerResponse>();
-  const server = createServer((_message, response) => asked.resolve(response)).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const client = request({ port: (server.address() as AddressInfo).port });
-  client.on('error', () => {});
-  client.end();
-  const response = await asked.promise;
+  const { response, client } = await oneRequest(t);
   client.destroy();
   await once(response, 'close');
   await streamWatch({
