@@ -18,6 +18,7 @@ const shapes: [text: string, depth: number, keys: number, hasProto: boolean][] =
   ['{"__proto__":1}', 1, 1, true],
   ['{"a":{"__proto__" : 1},"b":2}', 2, 3, true],
   [String.raw`{"\u005f_proto__":1}`, 1, 1, true],
+  [String.raw`{"a":{"__prot\u006f__":1}}`, 2, 2, true],
   [String.raw`{"__prot\u006f__":1,"x":"__proto__"}`, 1, 2, true],
   ['{"a":"__proto__"}', 1, 1, false],
   ['{"x__proto__":1}', 1, 1, false],
