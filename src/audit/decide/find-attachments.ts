@@ -108,6 +108,11 @@ function stale(index: FactIndex, attachment: AttachmentRow, options: JudgeOption
       ...base,
       advice: `pods or node ${nodeName} still use it: nothing is done before they have let go`,
     };
+  if (!handle && node && node.inUse.size > 0)
+    return {
+      ...base,
+      advice: `its volume is unknown and may be one that node ${nodeName} uses: nothing is done before the node uses no volume of the driver`,
+    };
   return { ...base, action: { do: 'delete-object', object: targetOf('volumeattachments', attachment) } };
 }
 

@@ -209,9 +209,23 @@ const cases: { name: string; given: AuditFacts; options?: Partial<JudgeOptions>;
           attachment('va-1'),
           attachment('va-2', { volumeName: 'gone', handle: '', nodeId: '', isAttached: false }),
         ],
+        nodes: [{ name: 'n1', nodeId: 'id-1', inUse: new Set() }],
       },
     ),
     then: ['attachment-stale/va-2 leak delete-object'],
+  },
+  {
+    name: 'the same on a node that uses volumes of the driver: it may be one of them',
+    given: facts(
+      {},
+      {
+        attachments: [
+          attachment('va-1'),
+          attachment('va-2', { volumeName: 'gone', handle: '', nodeId: '', isAttached: false }),
+        ],
+      },
+    ),
+    then: ['attachment-stale/va-2 leak -'],
   },
   {
     name: 'a finalizer on a VolumeAttachment whose volume is detached',
