@@ -760,6 +760,22 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: '[GRP-1] the watch of group contents is silent when one is created',
+    was: 'found here (290247033): it was created sixteen times a run',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [claim(1), claim(1.2, 'a-more'), group(5)],
+      script: [
+        watch('watch-stalled', 'snapshot-controller', 'volumegroupsnapshotcontents', {
+          afterMs: 3_000,
+          forMs: 60_000,
+        }),
+      ],
+    }),
+    faults: [],
+    seeds: 3,
+  },
+  {
     name: '[GRP-1] a claim is deleted after a group snapshot protected it and before it is cut',
     was: 'found here: the claim waited for the group snapshot, which waited for the claim to be gone',
     plan: plan({

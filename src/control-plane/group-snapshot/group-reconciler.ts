@@ -56,8 +56,12 @@ export interface GroupReconcilerPorts {
 
 type Doing<K extends GroupStep['do']> = Extract<GroupStep, { do: K }>;
 
-/** By key. */
-type MadeMembers = ReadonlyMap<string, VolumeSnapshot>;
+/** Created in this run, and perhaps not in the cache yet. */
+interface Made {
+  content?: VolumeGroupSnapshotContent;
+  /** By key. */
+  readonly members: Map<string, VolumeSnapshot>;
+}
 
 /** More steps than any group snapshot needs in its whole life. */
 const MOST_STEPS = 16;
@@ -66,15 +70,14 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
   const { kube, clock, log, recorder, metrics, caches, writes } = ports;
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
-    /** Created in this run, and perhaps not in the cache yet. */
-    const made = new Map<string, VolumeSnapshot>();
+    const made: Made = { members: new Map() };
     // Before the claims are read: none of them may go between this run's plan and its content.
     ports.unplanned.delete(key);
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
       const group = caches.groups.get(key);
       if (group === undefined) return done;
-      const content = await contentOf(group, signal);
+      const content = (await contentOf(group, signal)) ?? made.content;
       beginMetrics(group, content);
       const step = decideGroup(await factsOf(group, { content, made }, signal));
       if (step.do === 'fail') return fail(step, group, signal);
@@ -111,13 +114,13 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   async function factsOf(
     group: VolumeGroupSnapshot,
-    { content, made }: { content: VolumeGroupSnapshotContent | undefined; made: MadeMembers },
+    { content, made }: { content: VolumeGroupSnapshotContent | undefined; made: Made },
     signal: AbortSignal,
   ): Promise<GroupFacts> {
     const isGoing = group.metadata.deletionTimestamp !== undefined;
     const isPlanned = content === undefined && !isGoing && !isCut(group) && group.spec.source.selector;
     const claims = isPlanned ? await selectedClaims(group, signal) : [];
-    const members = await membersOf(group, made, signal);
+    const members = await membersOf(group, made.members, signal);
     return {
       group,
       content,
@@ -129,7 +132,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   async function membersOf(
     { metadata }: VolumeGroupSnapshot,
-    made: MadeMembers,
+    made: Made['members'],
     signal: AbortSignal,
   ): Promise<readonly VolumeSnapshot[]> {
     const known = new Map(made);
@@ -186,7 +189,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   async function perform(
     step: Exclude<GroupStep, { do: 'nothing' | 'fail' }>,
-    { group, made }: { group: VolumeGroupSnapshot; made: Map<string, VolumeSnapshot> },
+    { group, made }: { group: VolumeGroupSnapshot; made: Made },
     signal: AbortSignal,
   ): Promise<void> {
     switch (step.do) {
@@ -197,6 +200,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         return;
       case 'create-content': {
         const content = await writes.createContent(step.plan.draft, signal);
+        made.content = content;
         log.v(2).info('Created a content', { group: keyOf(group), content: content.metadata.name });
         const message = `Waiting for the CSI driver to create group snapshot ${keyOf(group)}`;
         recorder.event(group, 'Normal', 'CreatingGroupSnapshot', message);
@@ -210,7 +214,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
           const volume = ports.volumeOf(volumeNamesOf({ driver, volumeHandle: info.volumeHandle }));
           const member = { info, volume };
           const created = await writes.createMember(group, { content: step.content, member }, signal);
-          made.set(keyOf(created), created);
+          made.members.set(keyOf(created), created);
         }
         return;
       case 'write-status':
