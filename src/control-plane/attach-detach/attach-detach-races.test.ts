@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { nodes, volumeAttachments } from '../../api/kinds.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
 import { lagging } from '../../runtime/informer/testing/lagging.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
 
@@ -68,6 +69,62 @@ test('[ATT-10] a use that only a write’s response shows, never the watch, dela
   await w.clock.advance(10_000);
   assert.deepEqual(w.attachments.list(), []);
 });
+
+for (const [what, forced, back] of [
+  [
+    'comes back',
+    { conditions: [{ type: 'Ready', status: 'Unknown' }] },
+    (kube: KubeClient) =>
+      kube.patch(
+        nodes,
+        { name: 'n1' },
+        { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+        { type: 'merge', subresource: 'status' },
+      ),
+  ],
+  [
+    'is in service again',
+    undefined,
+    (kube: KubeClient) => kube.patch(nodes, { name: 'n1' }, { spec: { taints: [] } }, { type: 'merge' }),
+  ],
+] as const) {
+  test(`[ATT-10] a node that ${what} at the last moment before a forced detach keeps its volume until it has unmounted it`, async (t) => {
+    let backNow = async () => {};
+    const w = await attachDetachWorld(t, {
+      faults: (kube) => ({
+        ...kube,
+        patch: async (...call) => {
+          await backNow();
+          return kube.patch(...call);
+        },
+      }),
+    });
+    const { metrics } = await w.startController();
+    await w.node('n1');
+    await w.volume('data');
+    await w.pod('p', 'n1', ['data']);
+    await w.settle();
+    await w.nodeStatus('n1', { volumesInUse: [VOLUME], ...forced });
+    await w.removePod('p');
+    let cameBack = 0;
+    backNow = async () => {
+      backNow = async () => {};
+      cameBack++;
+      await back(w.kube);
+    };
+    if (forced === undefined) {
+      const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+      await w.make(w.kube.patch(nodes, { name: 'n1' }, { spec: { taints } }, { type: 'merge' }));
+    }
+    await w.clock.advance(6 * 60_000 + 10_000);
+    assert.equal(cameBack, 1, 'a forced detach was begun');
+    assert(w.isAttached('data', 'n1'));
+    await w.nodeStatus('n1', { volumesInUse: [] });
+    await w.clock.advance(10_000);
+    assert.deepEqual(w.attachments.list(), []);
+    assert.doesNotMatch(await metrics.text(), /forced_detaches\{.*\} 1/);
+  });
+}
 
 test('[ATT-10] a volume is removed from volumesAttached before the detach, so that the node does not start to mount it', async (t) => {
   const listed: (string[] | undefined)[] = [];

@@ -8,6 +8,7 @@
 import { inlineMode } from '../../api/inline-volumes.ts';
 import {
   csiDrivers,
+  type Node,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
@@ -214,13 +215,14 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     try {
       // From here on the node does not start to mount the volume. The answer is newer than any cache.
       const node = await report.publish(nodeName, signal);
-      const stillInUse = reportsInUse(node, volumeId, driverOf(leaving));
-      if (desired.podsOf(key).length > 0 || (forced === 'no' && stillInUse)) {
-        log.info('Not detaching after all: the volume is in use again', { volumeId, nodeName });
+      const mustForce = reportsInUse(node, volumeId, driverOf(leaving));
+      // A node that came back since the decision unmounts the volume itself.
+      if (desired.podsOf(key).length > 0 || (mustForce && !mayForce(forced, node))) {
+        log.info('Not detaching after all: the volume is in use', { volumeId, nodeName });
         // Decide again from this answer: the watch may never deliver a version that shows the volume in use.
         return requeueAfter(BACKOFF.startMs, 'the node says that it uses the volume');
       }
-      if (forced !== 'no') {
+      if (mustForce && forced !== 'no') {
         counted.forced(forced);
         log.warn('Detaching by force: the node cannot say that it unmounted the volume', {
           volumeId,
@@ -285,6 +287,20 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       }
     },
   };
+}
+
+/** Whether the reason for a forced detach still holds. */
+function mayForce(forced: (SlotStep & { do: 'detach' })['forced'], node: Node | undefined): boolean {
+  switch (forced) {
+    case 'no':
+      return false;
+    case 'timeout':
+      return healthOf(node) !== 'ready';
+    case 'out-of-service':
+      return isOutOfService(node);
+    default:
+      return forced satisfies never;
+  }
 }
 
 /** The driver of a slot's attachments, which is the same for all; empty when there are none. */
