@@ -105,6 +105,17 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     if (mayForce(handle, nodeName, atMs)) forced.add(`${handle} ${nodeName}`);
   }
 
+  /** The decision begins when the volume leaves `volumesAttached`, and is over when it is listed there again. */
+  function attachedReported(before: Node | undefined, after: Node | undefined, atMs: number): void {
+    const name = after?.metadata.name ?? '';
+    const listed = new Set(after?.status?.volumesAttached?.map((each) => each.name));
+    for (const each of before?.status?.volumesAttached ?? []) {
+      const handle = each.name.slice(each.name.indexOf('^') + 1);
+      if (!listed.has(each.name) && mayForce(handle, name, atMs)) forced.add(`${handle} ${name}`);
+    }
+    for (const each of listed) forced.delete(`${each.slice(each.indexOf('^') + 1)} ${name}`);
+  }
+
   function arrived(call: CallFacts, actor: string, atMs: number): void {
     const { method, volume, node } = call;
     const driver = driverOf.get(call.driver);
@@ -243,6 +254,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
         else kept.delete(key);
       } else if (plural === 'nodes') {
         nodeChanged(key, before as Node | undefined, after as Node | undefined);
+        attachedReported(before as Node | undefined, after as Node | undefined, entry.atMs);
       } else if (plural === 'volumeattachments') {
         const isNews = after?.metadata.deletionTimestamp && !before?.metadata.deletionTimestamp;
         if (isNews) attachmentDeleted(after as VolumeAttachment, entry.atMs);
