@@ -8,7 +8,6 @@
 import { inlineMode } from '../../api/inline-volumes.ts';
 import {
   csiDrivers,
-  type Node,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
@@ -30,10 +29,10 @@ import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { ActualAttachments } from './actual-attachments.ts';
 import { attachDetachMetrics } from './attach-detach-metrics.ts';
 import { AttachedReport } from './attached-report.ts';
-import { decideSlot, type SlotStep } from './decide-slot.ts';
+import { decideSlot, type Forced, mayDetach } from './decide-slot.ts';
 import { DesiredVolumes } from './desired-volumes.ts';
 import { followVolumes, type VolumeCaches } from './follow-volumes.ts';
-import { healthOf, isOutOfService, reportsInUse } from './node-state.ts';
+import { nodeStateOf } from './node-state.ts';
 import { PodEvents } from './pod-events.ts';
 import { slotOf } from './slot.ts';
 import { SlotWaits } from './slot-waits.ts';
@@ -129,9 +128,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const used = desired.volumesOf(key);
     const existing = actual.at(nodeName, volumeId);
     const exclusive = used.some((each) => each.exclusive);
-    const health = healthOf(node);
-    const inUse = reportsInUse(node, volumeId, driverOf(existing));
-    const isStuck = used.length === 0 && inUse && health !== 'ready' && existing.length > 0;
+    const state = nodeStateOf(node, volumeId, driverOf(existing));
+    const isStuck = used.length === 0 && state.inUse && state.health !== 'ready' && existing.length > 0;
     if (isStuck && !stuckSinceMs.has(key)) stuckSinceMs.set(key, clock.monotonicMs());
     return {
       used: used.length > 0,
@@ -142,7 +140,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       // Asked only where it matters: a volume for many nodes may have thousands of holders.
       holders: exclusive ? actual.holdersBesides(nodeName, volumeId) : [],
       exclusive,
-      node: { health, outOfService: isOutOfService(node), inUse },
+      node: state,
       stuckForMs: isStuck ? clock.monotonicMs() - (stuckSinceMs.get(key) ?? 0) : 0,
     };
   }
@@ -202,11 +200,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     return false;
   }
 
-  async function detach(
-    key: string,
-    forced: (SlotStep & { do: 'detach' })['forced'],
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async function detach(key: string, forced: Forced, signal: AbortSignal): Promise<Outcome> {
     const { nodeName, volumeId } = slotOf(key);
     const leaving = actual
       .at(nodeName, volumeId)
@@ -215,14 +209,13 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     try {
       // From here on the node does not start to mount the volume. The answer is newer than any cache.
       const node = await report.publish(nodeName, signal);
-      const mustForce = reportsInUse(node, volumeId, driverOf(leaving));
-      // A node that came back since the decision unmounts the volume itself.
-      if (desired.podsOf(key).length > 0 || (mustForce && !mayForce(forced, node))) {
+      const state = nodeStateOf(node, volumeId, driverOf(leaving));
+      if (desired.podsOf(key).length > 0 || !mayDetach(forced, state)) {
         log.info('Not detaching after all: the volume is in use', { volumeId, nodeName });
         // Decide again from this answer: the watch may never deliver a version that shows the volume in use.
         return requeueAfter(BACKOFF.startMs, 'the node says that it uses the volume');
       }
-      if (mustForce && forced !== 'no') {
+      if (state.inUse && forced !== 'no') {
         counted.forced(forced);
         log.warn('Detaching by force: the node cannot say that it unmounted the volume', {
           volumeId,
@@ -287,20 +280,6 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       }
     },
   };
-}
-
-/** Whether the reason for a forced detach still holds. */
-function mayForce(forced: (SlotStep & { do: 'detach' })['forced'], node: Node | undefined): boolean {
-  switch (forced) {
-    case 'no':
-      return false;
-    case 'timeout':
-      return healthOf(node) !== 'ready';
-    case 'out-of-service':
-      return isOutOfService(node);
-    default:
-      return forced satisfies never;
-  }
 }
 
 /** The driver of a slot's attachments, which is the same for all; empty when there are none. */

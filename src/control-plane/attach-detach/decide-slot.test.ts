@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachmentState } from '../../csi-plugin/attach/attachment-state.ts';
-import { decideSlot, FORCE_DETACH_AFTER_MS, type SlotSnapshot, type SlotStep } from './decide-slot.ts';
+import {
+  decideSlot,
+  FORCE_DETACH_AFTER_MS,
+  type Forced,
+  mayDetach,
+  type SlotSnapshot,
+  type SlotStep,
+} from './decide-slot.ts';
+import type { NodeState } from './node-state.ts';
 
 const absent: AttachmentState = { kind: 'absent' };
 const pending: AttachmentState = { kind: 'pending' };
@@ -94,4 +102,20 @@ test('what is done about one volume on one node', () => {
     ['nobody forces what is safe', unused({ node: { ...ready, outOfService: true } }), detach],
   ];
   for (const [name, snapshot, expected] of table) assert.deepEqual(decideSlot(snapshot), expected, name);
+});
+
+test('a detach goes on only while its reason holds', () => {
+  const back = { health: 'ready', outOfService: false, inUse: true } as const;
+  const table: [string, Forced, NodeState, boolean][] = [
+    ['unmounted', 'no', { ...back, inUse: false }, true],
+    ['mounted again', 'no', back, false],
+    ['still silent', 'timeout', { ...back, health: 'unready' }, true],
+    ['gone', 'timeout', { ...back, health: 'gone' }, true],
+    ['back, still mounted', 'timeout', back, false],
+    ['back and unmounted', 'timeout', { ...back, inUse: false }, true],
+    ['out of service', 'out-of-service', { ...back, outOfService: true }, true],
+    ['in service again', 'out-of-service', back, false],
+    ['in service again, but silent', 'out-of-service', { ...back, health: 'unready' }, false],
+  ];
+  for (const [name, forced, node, expected] of table) assert.equal(mayDetach(forced, node), expected, name);
 });

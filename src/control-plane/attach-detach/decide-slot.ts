@@ -1,6 +1,7 @@
 // What to do about one volume on one node. Pure: the controller gathers the snapshot and performs the step.
 
 import type { AttachmentState } from '../../csi-plugin/attach/attachment-state.ts';
+import type { NodeState } from './node-state.ts';
 
 /** How long a node that cannot be asked may keep a volume from being detached; Kubernetes' own figure. */
 export const FORCE_DETACH_AFTER_MS = 6 * 60_000;
@@ -15,22 +16,19 @@ export interface SlotSnapshot {
   /** Other nodes that may have the volume. */
   holders: readonly string[];
   exclusive: boolean;
-  node: {
-    health: 'ready' | 'unready' | 'gone';
-    /** An administrator vouches that nothing runs there any more. */
-    outOfService: boolean;
-    /** The node says that the volume is mounted, or cannot say that it is not. */
-    inUse: boolean;
-  };
+  node: NodeState;
   /** How long the volume has been unused on a node that was not ready all the while. */
   stuckForMs: number;
 }
+
+/** Why a volume is detached although its node may have it mounted. */
+export type Forced = 'no' | 'timeout' | 'out-of-service';
 
 export type SlotStep =
   | { do: 'nothing' }
   | { do: 'attach' }
   | { do: 'refuse'; holders: readonly string[] }
-  | { do: 'detach'; forced: 'no' | 'timeout' | 'out-of-service' }
+  | { do: 'detach'; forced: Forced }
   /** Looked at again when the node changes, or after `recheckAfterMs`. */
   | { do: 'await-unmount'; recheckAfterMs?: number };
 
@@ -57,4 +55,19 @@ function decideUnused({ existing, node, stuckForMs }: SlotSnapshot): SlotStep {
   if (stuckForMs >= FORCE_DETACH_AFTER_MS) return { do: 'detach', forced: 'timeout' };
   // Rounded up: a remainder of fractions is too short for the clock to advance, and the slot would be rechecked without end.
   return { do: 'await-unmount', recheckAfterMs: Math.ceil(FORCE_DETACH_AFTER_MS - stuckForMs) };
+}
+
+/** Whether a detach may go on with what is known of the node since: one that came back unmounts the volume itself. */
+export function mayDetach(forced: Forced, { health, outOfService, inUse }: NodeState): boolean {
+  if (!inUse) return true;
+  switch (forced) {
+    case 'no':
+      return false;
+    case 'timeout':
+      return health !== 'ready';
+    case 'out-of-service':
+      return outOfService;
+    default:
+      return forced satisfies never;
+  }
 }

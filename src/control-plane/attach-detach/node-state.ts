@@ -8,6 +8,22 @@ import type { SlotVolume } from './slot.ts';
 
 export type NodeHealth = 'ready' | 'unready' | 'gone';
 
+export interface NodeState {
+  health: NodeHealth;
+  /** An administrator vouches that nothing runs there any more. */
+  outOfService: boolean;
+  /** The node says that the volume is mounted, or cannot say that it is not. */
+  inUse: boolean;
+}
+
+export function nodeStateOf(node: Node | undefined, volumeId: SlotVolume, driver: DriverName): NodeState {
+  return {
+    health: healthOf(node),
+    outOfService: isOutOfService(node),
+    inUse: reportsInUse(node, volumeId, driver),
+  };
+}
+
 export function healthOf(node: Node | undefined): NodeHealth {
   if (!node) return 'gone';
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
