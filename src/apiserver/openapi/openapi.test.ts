@@ -106,6 +106,16 @@ function fieldsOf(bytes: Uint8Array): Map<number, Uint8Array[]> {
   }
   return fields;
 }
+/** A bool of a message; false where it is left out. */
+function flagOf(bytes: Uint8Array, wanted: number): boolean {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    if (number === wanted && type === 0) return reader.bool();
+    reader.skip(type, number);
+  }
+  return false;
+}
 const textOf = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
 
 test('OpenAPI v2 in protobuf holds the same definitions and paths', () => {
@@ -130,6 +140,34 @@ test('OpenAPI v2 in protobuf holds the same definitions and paths', () => {
     textOf(fieldsOf(extension.get(2)?.[0] ?? new Uint8Array()).get(2)?.[0]),
     '[{"group":"","kind":"Pod","version":"v1"}]',
   );
+});
+
+test('parameters in protobuf say where they are, and which are required', () => {
+  const required = { required: true, schema: { type: 'object' } };
+  const parameters = [
+    { in: 'body', name: 'body', ...required },
+    { in: 'query', name: 'limit', type: 'integer', uniqueItems: true },
+    { in: 'path', name: 'name', type: 'string', required: true },
+  ];
+  const info = { title: 'x', version: '1' };
+  const document = { swagger: '2.0', info, paths: { '/x': { get: { parameters } } }, definitions: {} };
+  const path = (from: Uint8Array, ...numbers: number[]): Uint8Array =>
+    numbers.reduce((bytes, number) => fieldsOf(bytes).get(number)?.[0] ?? new Uint8Array(), from);
+  // Paths, an item, its get, parameters: each holds a Parameter in one of its forms.
+  const operation = path(encodeOpenApiV2(document as never), 8, 2, 2, 2);
+  const [body, query, inPath] = (fieldsOf(operation).get(8) ?? []).map((each) => path(each, 1));
+  const bodyParameter = path(body ?? new Uint8Array(), 1);
+  assert.equal(textOf(fieldsOf(bodyParameter).get(2)?.[0]), 'body');
+  assert.equal(flagOf(bodyParameter, 4), true, 'required');
+  const queryParameter = path(query ?? new Uint8Array(), 2, 3);
+  assert.equal(textOf(fieldsOf(queryParameter).get(4)?.[0]), 'limit');
+  assert.equal(textOf(fieldsOf(queryParameter).get(6)?.[0]), 'integer');
+  assert.equal(flagOf(queryParameter, 20), true, 'unique');
+  assert.equal(flagOf(queryParameter, 1), false, 'not required');
+  const pathParameter = path(inPath ?? new Uint8Array(), 2, 4);
+  assert.equal(textOf(fieldsOf(pathParameter).get(4)?.[0]), 'name');
+  assert.equal(textOf(fieldsOf(pathParameter).get(5)?.[0]), 'string');
+  assert.equal(flagOf(pathParameter, 1), true);
 });
 
 test('discovery: groups, resources and subresources', () => {
@@ -160,6 +198,17 @@ test('discovery: groups, resources and subresources', () => {
   });
   assert.equal(named('serviceaccounts/token')?.kind, 'TokenRequest');
   assert.equal(resourceList(registry, 'apps', 'v2'), undefined);
+});
+
+test('aggregated discovery leaves empty lists out', () => {
+  const { items } = aggregatedDiscovery(registry, 'groups', 'v2') as {
+    items: { versions: { resources: Record<string, unknown>[] }[] }[];
+  };
+  const all = items.flatMap(({ versions }) => versions.flatMap(({ resources }) => resources));
+  const of = (resource: string) => all.find((each) => each.resource === resource) ?? {};
+  assert.deepEqual(of('storageclasses').shortNames, ['sc']);
+  for (const field of ['shortNames', 'categories', 'subresources'])
+    assert.equal(field in of('csinodes'), false, field);
 });
 
 test('aggregated discovery has the same content in two documents', () => {

@@ -59,6 +59,10 @@ async function world(t: TestContext): Promise<World> {
         response.writeHead(400).end('container "c" in pod "silent" is waiting to start\n');
         return;
       }
+      if (message.url?.includes('/containerLogs/default/two/')) {
+        response.writeHead(503).end('shutting down');
+        return;
+      }
       response.writeHead(200, { 'Content-Type': 'text/plain' });
       response.write('first line\n');
       if (!message.url?.includes('follow=true')) response.end();
@@ -256,6 +260,14 @@ suite('[REAL-1] through the API server to the kubelet', () => {
       /container x is not valid for pod web/,
     ],
     ["a kubelet's error", 'GET', `${POD}/silent/log`, {}, 400, /is waiting to start/],
+    [
+      'a kubelet that cannot answer now',
+      'GET',
+      `${POD}/two/log?container=a`,
+      {},
+      503,
+      /"message":"shutting down","reason":"InternalError"/,
+    ],
     ['a simulated node', 'GET', `${POD}/pretended/log`, {}, 400, /has no kubelet that serves/],
     [
       'a pod without a node',
