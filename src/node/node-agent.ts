@@ -17,6 +17,7 @@ import type { LoopPorts } from '../runtime/queue/create-loop.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
+import { GracePeriods } from './pod/grace-periods.ts';
 import { createPodLifecycle, type PodLifecycle } from './pod/pod-lifecycle.ts';
 import { createAllocatableUpdater } from './registration/allocatable-updater.ts';
 import { DriverRegistry } from './registration/driver-registry.ts';
@@ -111,9 +112,11 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
       return attachable.map(({ volume }) => volumeKeyOf(volume)).sort();
     },
   });
+  const gracePeriods = new GracePeriods(clock);
   const volumes = createVolumeManager({
     ...common,
     pods: podInformer,
+    gracePeriods,
     node: nodeInformer,
     csiDrivers: driverInformer,
     registry,
@@ -125,7 +128,14 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     readAllocatable: (driver, signal) => allocatable.ask(driver, signal),
     podChanged: (key) => lifecycle.changed(key),
   });
-  const lifecycle: PodLifecycle = createPodLifecycle({ ...common, pods: podInformer, volumes, files, paths });
+  const lifecycle: PodLifecycle = createPodLifecycle({
+    ...common,
+    pods: podInformer,
+    gracePeriods,
+    volumes,
+    files,
+    paths,
+  });
 
   return {
     ready: ready.promise,

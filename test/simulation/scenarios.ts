@@ -927,6 +927,17 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 5,
   },
   {
+    name: '[MNT-2] the wall clock is set back three times while a pod has its grace period',
+    was: 'found here: the node waited until the wall clock was where it had been, the sum of all jumps later',
+    plan: plan({
+      steps: [claim(1), pod(5), podGone(20, 'p', 5)],
+      // An odd number of milliseconds sets it back, by ten times as much.
+      events: [21, 22, 23].map((seconds) => event(seconds, 'clock-jump', 'wall clock', 39.999)),
+    }),
+    faults: ['clock-jump'],
+    seeds: 3,
+  },
+  {
     name: 'snapshots are cut, restored and deleted while everything fails',
     was: 'nothing, and it must stay so: a snapshot without an owner, a restore from nothing',
     plan: plan({

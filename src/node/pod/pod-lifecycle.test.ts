@@ -16,6 +16,7 @@ import { memoryLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { GracePeriods } from './grace-periods.ts';
 import { createPodLifecycle } from './pod-lifecycle.ts';
 import type { PodVolumesState } from './pod-status.ts';
 
@@ -50,6 +51,7 @@ async function start(t: TestContext) {
   const lifecycle = createPodLifecycle({
     kube: counted,
     pods: informer,
+    gracePeriods: new GracePeriods(clock),
     volumes: { stateOf: () => world.state, isClear: () => world.isClear },
     files: diskFiles(root, realClock),
     paths,

@@ -15,6 +15,7 @@ import type { Log } from '../../runtime/ports.ts';
 import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { VolumeManager } from '../volume-manager/volume-manager.ts';
+import type { GracePeriods } from './grace-periods.ts';
 import { podNeed } from './pod-phase.ts';
 import { podStatusPatch } from './pod-status.ts';
 
@@ -32,11 +33,12 @@ export function createPodLifecycle(
     kube: KubeClient;
     pods: Informer<Pod>;
     volumes: Pick<VolumeManager, 'stateOf' | 'isClear'>;
+    gracePeriods: GracePeriods;
     files: VolumeFiles;
     paths: VolumePaths;
   },
 ): PodLifecycle {
-  const { kube, volumes, files, paths, clock, log } = ports;
+  const { kube, volumes, gracePeriods, files, paths, clock, log } = ports;
   /** Pods without a status so far, and since when. */
   const newSinceMs = new Map<string, number>();
   // Read-your-writes: against a stale cache the same status would be written again.
@@ -51,14 +53,14 @@ export function createPodLifecycle(
     async reconcile(key, { signal }) {
       const pod = latest.get(key);
       if (!pod) return done;
-      const need = podNeed(pod, clock.now());
+      const need = podNeed(pod, gracePeriods.leftMs(pod));
       if (need.kind === 'nothing') return await finish(pod, signal);
       const patienceMs = reportPatienceMs(pod);
       if (patienceMs > 0) return requeueAfter(patienceMs, 'its volumes may be mounted in a moment');
       await report(pod, signal);
-      return need.untilMs === undefined
+      return need.leftMs === undefined
         ? done
-        : requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
+        : requeueAfter(Math.max(1, need.leftMs), "the pod's grace period ends then");
     },
   });
 
@@ -125,7 +127,10 @@ export function createPodLifecycle(
       const stop = ports.pods.subscribe({
         added: add,
         updated: (_before, pod) => add(pod),
-        deleted: (pod) => newSinceMs.delete(pod.metadata.uid),
+        deleted({ metadata: { uid } }) {
+          newSinceMs.delete(uid);
+          gracePeriods.forget(uid);
+        },
       });
       try {
         await loop.run(signal);

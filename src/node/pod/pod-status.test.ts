@@ -6,13 +6,12 @@ import { podNeed } from './pod-phase.ts';
 import { type PodVolumesState, podStatusPatch } from './pod-status.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:10Z');
-const pod = (over: { phase?: string; deletion?: string; annotations?: Record<string, string> } = {}): Pod =>
+const pod = (over: { phase?: string; annotations?: Record<string, string> } = {}): Pod =>
   ({
     metadata: {
       name: 'p',
       namespace: 'ns',
       uid: 'u',
-      ...(over.deletion && { deletionTimestamp: over.deletion }),
       ...(over.annotations && { annotations: over.annotations }),
     },
     spec: { containers: [{ name: 'main', image: 'i' }] },
@@ -20,28 +19,21 @@ const pod = (over: { phase?: string; deletion?: string; annotations?: Record<str
   }) as unknown as Pod;
 
 describe('what a pod needs of its node', () => {
-  const cases: [string, Pod, ReturnType<typeof podNeed>][] = [
-    ['a new pod: its volumes', pod(), { kind: 'volumes' }],
-    ['a finished pod: nothing', pod({ phase: 'Succeeded' }), { kind: 'nothing' }],
-    ['a failed pod: nothing', pod({ phase: 'Failed' }), { kind: 'nothing' }],
+  const cases: [string, Pod, number | undefined, ReturnType<typeof podNeed>][] = [
+    ['a new pod: its volumes', pod(), undefined, { kind: 'volumes' }],
+    ['a finished pod: nothing', pod({ phase: 'Succeeded' }), undefined, { kind: 'nothing' }],
+    ['a failed pod: nothing', pod({ phase: 'Failed' }), undefined, { kind: 'nothing' }],
     [
       'a running pod in its grace period: its volumes, until it is over',
-      pod({ phase: 'Running', deletion: '2030-01-01T00:00:20Z' }),
-      { kind: 'volumes', untilMs: NOW + 10_000 },
+      pod({ phase: 'Running' }),
+      10_000,
+      { kind: 'volumes', leftMs: 10_000 },
     ],
-    [
-      'a running pod after its grace period: nothing',
-      pod({ phase: 'Running', deletion: '2030-01-01T00:00:10Z' }),
-      { kind: 'nothing' },
-    ],
-    [
-      'one that never ran has no grace to keep',
-      pod({ deletion: '2030-01-01T00:01:00Z' }),
-      { kind: 'nothing' },
-    ],
+    ['a running pod after its grace period: nothing', pod({ phase: 'Running' }), 0, { kind: 'nothing' }],
+    ['one that never ran has no grace to keep', pod(), 60_000, { kind: 'nothing' }],
   ];
-  for (const [name, given, then] of cases) {
-    test(name, () => assert.deepEqual(podNeed(given, NOW), then));
+  for (const [name, given, leftMs, then] of cases) {
+    test(name, () => assert.deepEqual(podNeed(given, leftMs), then));
   }
 });
 

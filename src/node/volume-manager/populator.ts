@@ -9,6 +9,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, failed, type Loop, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
+import type { GracePeriods } from '../pod/grace-periods.ts';
 import { podNeed } from '../pod/pod-phase.ts';
 import { waitText } from '../pod/pod-status.ts';
 import type { ClaimWatches } from './claim-watches.ts';
@@ -30,6 +31,7 @@ export function createPopulator(
   ports: LoopPorts & {
     kube: KubeClient;
     pods: Informer<Pod>;
+    gracePeriods: GracePeriods;
     driverObject(name: string): CSIDriver | undefined;
     seLinuxLabel(mount: DesiredMount): string | undefined;
     desired: DesiredState;
@@ -45,7 +47,7 @@ export function createPopulator(
     populated(): void;
   },
 ): Populator {
-  const { desired, waits, claims, clock } = ports;
+  const { desired, waits, claims } = ports;
   const uidByKey = new Map<string, string>();
   const keyByUid = new Map<string, string>();
   const unseen = new Set<string>();
@@ -77,15 +79,15 @@ export function createPopulator(
     const { uid } = pod.metadata;
     uidByKey.set(key, uid);
     keyByUid.set(uid, key);
-    const need = podNeed(pod, clock.now());
+    const need = podNeed(pod, ports.gracePeriods.leftMs(pod));
     if (need.kind === 'nothing') {
       leave(uid);
       ports.podChanged(key);
       return done;
     }
     const outcome = desired.pod(uid)?.resolved ? refresh(pod) : await resolve(pod, run);
-    if (need.untilMs === undefined || outcome.kind !== 'done') return outcome;
-    return requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
+    if (need.leftMs === undefined || outcome.kind !== 'done') return outcome;
+    return requeueAfter(Math.max(1, need.leftMs), "the pod's grace period ends then");
   }
 
   /** A pod's volumes are immutable; operations get its other fields as they are now. */

@@ -13,6 +13,7 @@ import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Timer } from '../../runtime/ports.ts';
 import type { LoopPorts } from '../../runtime/queue/create-loop.ts';
+import type { GracePeriods } from '../pod/grace-periods.ts';
 import { removePodDirectory } from '../pod/pod-lifecycle.ts';
 import type { PodVolumesState } from '../pod/pod-status.ts';
 import type { DriverRegistry } from '../registration/driver-registry.ts';
@@ -37,6 +38,7 @@ export interface VolumeManagerPorts extends LoopPorts {
   kube: KubeClient;
   nodeName: string;
   pods: Informer<Pod>;
+  gracePeriods: GracePeriods;
   node: Informer<Node>;
   csiDrivers: Informer<CSIDriver>;
   registry: DriverRegistry;
