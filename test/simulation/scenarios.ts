@@ -938,6 +938,20 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 3,
   },
   {
+    name: '[ATT-6] a volume was attached, the answer to that write is lost, and then the node ID changes',
+    was: 'found here: the attacher undid what its late cache did not show yet, under the mount of a running pod',
+    plan: plan({
+      steps: [claim(1), pod(5)],
+      events: [event(7.3, 'driver-restart', FULL.name, 2, 'node ID')],
+      script: [
+        watch('watch-late', 'attacher-d1-0', 'volumeattachments', { forMs: 2_000 }),
+        { fault: 'kube-lost-after', process: 'attacher-d1-0', call: 'patch volumeattachments', nth: 2 },
+      ],
+    }),
+    faults: ['driver-restart'],
+    seeds: 10,
+  },
+  {
     name: 'snapshots are cut, restored and deleted while everything fails',
     was: 'nothing, and it must stay so: a snapshot without an owner, a restore from nothing',
     plan: plan({

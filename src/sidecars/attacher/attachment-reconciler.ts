@@ -18,7 +18,7 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
-import { done, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeTurns } from '../common/volume-turns.ts';
 import { AttachmentProblem, concernsUser } from './attachment-problem.ts';
@@ -139,6 +139,9 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     signal: AbortSignal,
   ): Promise<Outcome> {
     let current = attachment;
+    // The attempt under the old node ID may have succeeded, and pods may use the volume: then nothing may be undone.
+    if (earlierNodeId !== undefined && !(await isNewest(attachment, signal)))
+      return requeueAfter(0, 'the attachment has changed');
     try {
       // Before the finalizer: what cannot be attached must not hold up the deletion of the attachment.
       const publish = await calls.preparePublish(volume, nodeId, signal);
@@ -154,6 +157,13 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     drift.clear(current);
     log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
+  }
+
+  /** Whether the server has this version. A newer one is what the next run decides about. */
+  async function isNewest({ metadata }: VolumeAttachment, signal: AbortSignal): Promise<boolean> {
+    const current = await ifThere(kube.get(volumeAttachments, { name: metadata.name }, { signal }));
+    if (current !== undefined) attachments.wrote(current);
+    return current?.metadata.resourceVersion === metadata.resourceVersion;
   }
 
   /** The server's answer decides, because the cache may not show yet that the volume is about to be deleted. */
