@@ -3,7 +3,7 @@
 // classes.
 
 import type { SeededRandom } from '../runtime/random.ts';
-import type { Plan, SnapshotClassPlan, Step, UserAction } from './plan.ts';
+import type { ClassPlan, Plan, SnapshotClassPlan, Step, UserAction } from './plan.ts';
 
 type ClaimAction = Extract<UserAction, { do: 'create-claim' }>;
 type Add = (atMs: number, action: UserAction) => void;
@@ -12,7 +12,10 @@ type World = Pick<Plan, 'drivers' | 'classes' | 'snapshotClasses' | 'faultsMs'>;
 /** More claims than this would only cost time. */
 const MOST_SOURCES = 2;
 /** Of snapshots that are deleted while they are being cut. */
-const HURRY_SHARE = 0.2;
+const HURRY_SHARE = 0.3;
+const RESTORE_SHARE = 0.6;
+/** Of clusters whose snapshots are of a claim that nobody else uses or deletes, so that most of them are really cut. */
+const OWN_SOURCE_SHARE = 0.5;
 /** About as long as the snapshots of one claim take. */
 const GROUP_MS = 80_000;
 
@@ -27,9 +30,11 @@ export function planSnapshots(world: World, basic: readonly Step[], random: Seed
     return snapshotClasses.find((each) => each.driver === driver);
   };
   const sources = new Map<string, { atMs: number; action: ClaimAction }>();
-  for (const { atMs, action } of basic) {
-    if (action.do !== 'create-claim' || sources.size === MOST_SOURCES) continue;
-    if (kindOf(action) && !sources.has(action.name)) sources.set(action.name, { atMs, action });
+  if (random.next() >= OWN_SOURCE_SHARE) {
+    for (const { atMs, action } of basic) {
+      if (action.do !== 'create-claim' || sources.size === MOST_SOURCES) continue;
+      if (kindOf(action) && !sources.has(action.name)) sources.set(action.name, { atMs, action });
+    }
   }
   if (sources.size === 0) {
     const atMs = random.int(faultsMs - GROUP_MS);
@@ -63,25 +68,19 @@ interface Source {
 
 function planSingle(world: World, { atMs, action, kind }: Source, random: SeededRandom, add: Add): void {
   const base = baseOf(action);
-  let whenMs = atMs;
+  let whenMs = atMs + boundInMs(world, action);
   const rounds = 1 + random.int(2);
   for (let round = 0; round < rounds; round++) {
     const name = `${base}-snap${round}`;
     whenMs += soonOrLater(random);
     add(whenMs, { do: 'create-snapshot', name, claim: action.name, className: kind.name });
     if (random.next() < 0.25) add(whenMs + random.int(2_500), { do: 'delete-claim', name: action.name });
-    const goneMs = whenMs + (random.next() < HURRY_SHARE ? random.int(1_500) : soonOrLater(random));
-    if (random.next() < 0.6) {
-      // Often shortly before its deletion, whether or not it is deleted.
-      const restoreMs =
-        random.next() < 0.6 ? goneMs + random.int(4_000) - 3_500 : whenMs + random.int(15_000);
-      planRestore(
-        world,
-        { name: `restored-${base}${round}`, action, from: { snapshot: name } },
-        restoreMs,
-        random,
-        add,
-      );
+    let goneMs = whenMs + (random.next() < HURRY_SHARE ? random.int(1_500) : soonOrLater(random));
+    if (random.next() < RESTORE_SHARE) {
+      const restoreMs = whenMs + restorableInMs(world, kind, random);
+      goneMs = goneBeside(restoreMs, random);
+      const from = { snapshot: name };
+      planRestore(world, { name: `restored-${base}${round}`, action, from }, restoreMs, random, add);
     }
     if (random.next() < 0.6) {
       add(goneMs, { do: 'delete-snapshot', name });
@@ -106,17 +105,18 @@ function planGroup(world: World, { atMs, action, kind }: Source, random: SeededR
   if (random.next() < 0.5)
     add(atMs + random.int(3_000), { do: 'create-pod', name: `${base}-two`, claims: [more.name] });
   const group = `${base}-group`;
-  const cutMs = atMs + 1_500 + soonOrLater(random);
+  const cutMs = atMs + 1_500 + boundInMs(world, action) + soonOrLater(random);
   add(cutMs, { do: 'create-group', name: group, set: base, className: kind.name });
   if (random.next() < 0.25)
     add(cutMs + random.int(2_500), {
       do: 'delete-claim',
       name: random.next() < 0.5 ? action.name : more.name,
     });
-  const goneMs = cutMs + soonOrLater(random);
+  let goneMs = cutMs + soonOrLater(random);
   if (random.next() < 0.3) add(cutMs + soonOrLater(random), { do: 'delete-member', group });
-  if (random.next() < 0.5) {
-    const restoreMs = random.next() < 0.6 ? goneMs + random.int(4_000) - 3_500 : cutMs + random.int(15_000);
+  if (random.next() < RESTORE_SHARE) {
+    const restoreMs = cutMs + restorableInMs(world, kind, random);
+    goneMs = goneBeside(restoreMs, random);
     planRestore(world, { name: `restored-${base}`, action, from: { group } }, restoreMs, random, add);
   }
   if (random.next() < 0.6) add(goneMs, { do: 'delete-group', name: group });
@@ -133,12 +133,33 @@ function planRestore(
   const { name, action, from } = restore;
   const driver = classes.find((each) => each.name === action.className)?.driver;
   const own = classes.filter((each) => each.driver === driver);
-  const className = own[random.int(own.length)]?.name ?? action.className;
+  const { name: className, binding } = own[random.int(own.length)] as ClassPlan;
   const block = action.isBlock ? { isBlock: true } : {};
   add(atMs, { do: 'create-claim', name, className, mode: 'ReadWriteOnce', from, ...block });
-  if (random.next() < 0.6)
-    add(atMs + random.int(4_000), { do: 'create-pod', name: `${name}-pod`, claims: [name] });
+  // With delayed binding nothing is restored before there is a pod.
+  if (random.next() < (binding === 'Immediate' ? 0.5 : 0.9))
+    add(atMs + random.int(binding === 'Immediate' ? 4_000 : 500), {
+      do: 'create-pod',
+      name: `${name}-pod`,
+      claims: [name],
+    });
   if (random.next() < 0.25) add(atMs + soonOrLater(random), { do: 'delete-claim', name });
+}
+
+/** When the claim is probably bound, and can be snapshotted: with delayed binding, once it has a pod. */
+function boundInMs({ classes }: World, { className }: ClaimAction): number {
+  return classes.some(({ name, binding }) => name === className && binding === 'Immediate') ? 0 : 5_000;
+}
+
+/** Most restores begin when the snapshot is ready, some before that. */
+function restorableInMs({ drivers }: World, { driver }: SnapshotClassPlan, random: SeededRandom): number {
+  const readyMs = drivers.find(({ name }) => name === driver)?.readyMs ?? 0;
+  return random.next() < 0.2 ? random.int(3_000) : readyMs + 2_000 + random.int(10_000);
+}
+
+/** When the source of a restore is deleted: mostly while it is restored, else shortly before, or much later. */
+function goneBeside(restoreMs: number, random: SeededRandom): number {
+  return random.next() < 0.75 ? restoreMs - 500 + random.int(6_000) : restoreMs + random.int(25_000);
 }
 
 /** The set that a claim belongs to. */

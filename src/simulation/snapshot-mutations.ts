@@ -108,15 +108,13 @@ export const SNAPSHOT_MUTATIONS = {
           return { ...claim, spec: others };
         }),
         volumeSnapshots,
-        ({ metadata, ...snapshot }) => ({
-          ...snapshot,
-          metadata: {
-            ...metadata,
-            finalizers: (metadata.finalizers ?? []).filter(
-              (each) => each !== FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
-            ),
-          },
-        }),
+        (snapshot) => {
+          const { finalizers } = snapshot.metadata;
+          // Others stay as they are: the controller compares the whole list when it patches.
+          if (!finalizers?.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION)) return snapshot;
+          const others = finalizers.filter((each) => each !== FINALIZER_SNAPSHOT_SOURCE_PROTECTION);
+          return { ...snapshot, metadata: { ...snapshot.metadata, finalizers: others } };
+        },
       ),
   },
   'snapshot-source-unprotected': {
