@@ -18,6 +18,7 @@ import { realClock } from '../src/runtime/time/clock.ts';
 import { peerPath } from '../test/capabilities.ts';
 import { startKubeApiserver } from '../test/interop/kube-apiserver.ts';
 import { type Candidate, defineBenchmark, needPeers, Unavailable } from './harness.ts';
+import { processUsage } from './process-usage.ts';
 
 const berth = fileURLToPath(new URL('../bin/berth', import.meta.url));
 const DRIVER = 'bench.csi.test';
@@ -132,9 +133,13 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
       if (flags.handOver === 'yes')
         return handOver({ kube, running, start: () => start(...lease), prepare, attach });
       const names = await prepare(flags.volumes);
+      const serverCpuMs = () =>
+        Object.values(server.processes).reduce((sum, pid) => sum + (processUsage(pid)?.cpuMs ?? 0), 0);
+      const startCpuMs = serverCpuMs();
       const attachedMs = await timed(async () => {
         await Promise.all([everything(kube, names, 'attached'), inParallel(names, attach)]);
       });
+      const attachedCpuMs = serverCpuMs();
       const detachedMs = await timed(async () => {
         await Promise.all([everything(kube, names, 'gone'), inParallel(names, detach)]);
       });
@@ -143,6 +148,9 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
         figures: {
           'attaches/s': (names.length * 1000) / attachedMs,
           'detaches/s': (names.length * 1000) / detachedMs,
+          // Other load on the machine does not change these.
+          'server CPU ms/attach': (attachedCpuMs - startCpuMs) / names.length,
+          'server CPU ms/detach': (serverCpuMs() - attachedCpuMs) / names.length,
         },
       };
     },

@@ -68,7 +68,10 @@ async function serve(socket: string, directory: string, delayMs: number): Promis
       return { volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n } };
     },
     deleteVolume: () => ({}),
-    controllerPublishVolume: () => ({}),
+    controllerPublishVolume: async () => {
+      if (delayMs > 0) await realClock.sleep(delayMs);
+      return {};
+    },
     controllerUnpublishVolume: () => ({}),
   });
   const node = implement(Node, {

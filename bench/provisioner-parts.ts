@@ -33,7 +33,7 @@ export interface Running {
 /** `berth driver hostpath`, serving on `socket`. */
 export async function startDriver(
   directory: string,
-  options: { name: string; topology?: string },
+  options: { name: string; topology?: string; without?: readonly string[] },
 ): Promise<Running & { socket: string }> {
   const socket = join(directory, 'csi.sock');
   const stateDir = join(directory, 'state');
@@ -49,6 +49,7 @@ export async function startDriver(
       `--state-dir=${stateDir}`,
       `--driver-name=${options.name}`,
       ...(options.topology ? [`--topology=${options.topology}`] : []),
+      ...(options.without ? [`--without=${options.without.join()}`] : []),
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );

@@ -1,7 +1,8 @@
 // Replicas that share, beside a driver that takes 200 ms for each call: claims a second of one replica (with a leader
 // election) and of three (--sharding), with default flags; and what happens when one of three is killed with -9 under load:
 // how long until its share is served again, and how long the others' claims take meanwhile. The API server and the binder
-// run in this process, driver and replicas in theirs.
+// run in this process, driver and replicas in theirs. The same for the attachments of attachers. With the provisioner's 100 worker
+// threads two cores are the limit; with `--workers 10` the driver is.
 import { join } from 'node:path';
 import { leases, type PersistentVolumeClaim, persistentVolumeClaims } from '../src/api/kinds.ts';
 import { type ApiServer, createApiServer } from '../src/apiserver/api-server.ts';
@@ -11,17 +12,20 @@ import { realRandom } from '../src/runtime/random.ts';
 import { memberRecordOf } from '../src/runtime/sharding/member-record.ts';
 import { ownerOf } from '../src/runtime/sharding/rendezvous.ts';
 import { realClock } from '../src/runtime/time/clock.ts';
+import { startAttachments } from './attachments.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
-import { startInstantDriver } from './instant-driver.ts';
+import { INSTANT_DRIVER, startInstantDriver } from './instant-driver.ts';
 import { type Running, startBerth, startClaims } from './provisioner-parts.ts';
 
 const flags = {
-  claims: intFlag({ help: 'Claims a round', default: 600, min: 1 }),
+  claims: intFlag({ help: 'Claims, or attachments, a round', default: 600, min: 1 }),
   'call-ms': intFlag({ help: 'How long the driver takes for a call', default: 200, min: 0 }),
   workers: intFlag({ help: '--worker-threads of each replica; its default unless given', min: 1 }),
   'claims-a-second': intFlag({ help: 'Load while a replica is killed', default: 40, min: 1 }),
 };
 const ports = { clock: realClock, random: realRandom, log: silentLog };
+
+type ShardedSidecar = 'provisioner' | 'attacher';
 
 interface ShardWorld {
   server: ApiServer;
@@ -36,7 +40,12 @@ interface ShardWorld {
 
 async function shardWorld(
   directory: string,
-  { callMs, workers, sharding }: { callMs: number; workers: number | undefined; sharding: boolean },
+  {
+    callMs,
+    workers,
+    sharding,
+    sidecar = 'provisioner',
+  }: { callMs: number; workers: number | undefined; sharding: boolean; sidecar?: ShardedSidecar },
 ): Promise<ShardWorld> {
   const kubeconfig = join(directory, 'kubeconfig');
   const server = await createApiServer({
@@ -70,7 +79,7 @@ async function shardWorld(
     },
     replica: () =>
       startBerth([
-        'provisioner',
+        sidecar,
         `--csi-address=${driver.socket}`,
         `--kubeconfig=${kubeconfig}`,
         sharding ? '--sharding' : '--leader-election',
@@ -87,9 +96,14 @@ async function shardWorld(
 
 type Flags = { claims: number; callMs: number; workers: number | undefined; claimsASecond: number };
 
-async function throughput(directory: string, given: Flags, count: number): Promise<Candidate> {
+async function throughput(
+  directory: string,
+  given: Flags,
+  { sidecar, count }: { sidecar: ShardedSidecar; count: number },
+): Promise<Candidate> {
   const sharding = count > 1;
-  const world = await shardWorld(directory, { ...given, sharding });
+  const world = await shardWorld(directory, { ...given, sharding, sidecar });
+  const attachments = await startAttachments(world.server.client(world.server.adminUser), INSTANT_DRIVER);
   const replicas = Array.from({ length: count }, () => world.replica());
   if (sharding) await world.divided(count);
   let round = 0;
@@ -99,10 +113,18 @@ async function throughput(directory: string, given: Flags, count: number): Promi
       ...replicas.map(({ pid }, index) => [`replica ${index + 1}`, pid]),
     ]),
     async round() {
-      const boundMs = await world.claims.bind(given.claims, `round-${round++}`, 'bench');
-      return { operations: given.claims, figures: { 'bound/s': (given.claims / boundMs) * 1000 } };
+      const prefix = `round-${round++}`;
+      const elapsedMs =
+        sidecar === 'attacher'
+          ? await attachments.attach(given.claims, prefix)
+          : await world.claims.bind(given.claims, prefix, 'bench');
+      const figure = sidecar === 'attacher' ? 'attached/s' : 'bound/s';
+      return { operations: given.claims, figures: { [figure]: (given.claims / elapsedMs) * 1000 } };
     },
-    stop: () => world.stop(replicas),
+    async stop() {
+      attachments.stop();
+      await world.stop(replicas);
+    },
   };
 }
 
@@ -178,12 +200,19 @@ async function killed(directory: string, given: Flags): Promise<Candidate> {
 }
 
 export const benchmark = defineBenchmark({
-  summary: 'Claims a second of one replica and of three that share, and a replica that is killed',
+  summary:
+    'Claims and attachments a second of one replica and of three that share, and a replica that is killed',
   operation: 'claim',
   flags,
   candidates: {
-    'one replica': ({ flags: given, directory }) => throughput(directory, given, 1),
-    'three replicas': ({ flags: given, directory }) => throughput(directory, given, 3),
+    'one replica': ({ flags: given, directory }) =>
+      throughput(directory, given, { sidecar: 'provisioner', count: 1 }),
+    'three replicas': ({ flags: given, directory }) =>
+      throughput(directory, given, { sidecar: 'provisioner', count: 3 }),
+    'one attacher': ({ flags: given, directory }) =>
+      throughput(directory, given, { sidecar: 'attacher', count: 1 }),
+    'three attachers': ({ flags: given, directory }) =>
+      throughput(directory, given, { sidecar: 'attacher', count: 3 }),
     'one of three killed': ({ flags: given, directory }) => killed(directory, given),
   },
   warmups: 1,

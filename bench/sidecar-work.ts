@@ -54,7 +54,8 @@ export interface SidecarWork {
 const NODE = 'n0';
 const CLASS = 'bench';
 const POLL_MS = 2;
-const PATIENCE_MS = 60_000;
+/** A sidecar that starts beside 100,000 volumes lists them first. */
+const PATIENCE_MS = 300_000;
 
 export async function sidecarWork(options: {
   kube: KubeClient;
