@@ -155,6 +155,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       const page = await this.#ports.kube.list(this.resource, {
         ...selectionOf(this.#options),
         signal,
+        ...(this.#ports.ownsObjects && { withoutManagedFields: true }),
         ...(phase.whole ? {} : { limit: PAGE_SIZE }),
         ...(phase.continue === undefined ? {} : { continue: phase.continue }),
       });

@@ -100,7 +100,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     beforeWrite: options.beforeWrite,
   });
 
-  const similar = new SimilarObjects();
+  const similar = new SimilarObjects(clock);
 
   async function send<T>(request: KubeRequest): Promise<T> {
     return (await requester.send(request)) as T;
@@ -115,7 +115,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     async list(resource, given = {}) {
       return given.limit === undefined && !given.continue
         ? listAll(send, resource, given)
-        : listPage(send, resource, given);
+        : listPage(send, resource, given, (body) => similar.readList(resource, body));
     },
 
     watch<T extends KubeObject>(resource: Resource<T>, given: WatchOptions = {}) {
