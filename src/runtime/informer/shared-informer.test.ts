@@ -389,3 +389,52 @@ test('after any changes, faults and pauses cache, index and handlers equal the s
     { numRuns: 150 },
   );
 });
+
+test('listing 100,000 objects again keeps those that did not change, changes the others and holds nothing up', async () => {
+  const clock = new VirtualClock();
+  const world = new World();
+  const kube = new MemoryKube(world);
+  const stop = new AbortController();
+  const informers = createInformers({ kube, clock, random: seededRandom('test'), log: memoryLog() });
+  const informer = informers.of(anyNode, { trim: (object) => ({ ...object }) });
+  for (let i = 0; i < 100_000; i++) world.create(`node-${i}`);
+  informer.addIndex('value', ({ metadata }) => [metadata.annotations?.value ?? '']);
+  let inTurn = 0;
+  let mostInTurn = 0;
+  const count = (): void => {
+    if (inTurn === 0) {
+      clock.setImmediate(() => {
+        inTurn = 0;
+      });
+    }
+    mostInTurn = Math.max(mostInTurn, ++inTurn);
+  };
+  informer.subscribe({ added: count, updated: count, deleted: count });
+  informers.start(stop.signal);
+  await clock.runUntil(informers.synced(), 1000);
+  assert.equal(informer.list().length, 100_000);
+
+  const before = new Map(informer.list().map((object) => [keyOf(object), object]));
+  const versionBefore = informer.resourceVersion;
+  for (let i = 0; i < 5000; i++) world.modify(`node-${i * 7}`, 'new');
+  for (let i = 0; i < 100; i++) world.delete(`node-${99_999 - i}`);
+  world.create('node-of-today', 'new');
+  world.compact();
+  const versions = new Set<string>();
+  informer.subscribe({ updated: () => versions.add(informer.resourceVersion) });
+  kube.breakWatches(kubeError('Expired', 410));
+  await clock.runUntil(
+    informer.waitFor('node-of-today', (object) => object !== undefined),
+    60_000,
+  );
+  await clock.settle();
+  assert.equal(informer.resourceVersion, String(world.version));
+  assert.deepEqual([...versions], [versionBefore], 'the new version only once all of it is in the cache');
+  assert.equal(informer.list().length, 99_901);
+  assert.equal(informer.byIndex('value', 'new').length, 5001);
+  const kept = informer.list().filter((object) => before.get(keyOf(object)) === object);
+  assert.equal(kept.length, 100_000 - 5000 - 100);
+  assert.deepEqual(informer.list().map(keyOf), world.list().map(keyOf));
+  assert.ok(mostInTurn <= 1000, `${mostInTurn} handlers were called before other work had its turn`);
+  stop.abort();
+});

@@ -4,8 +4,7 @@
 
 import { deepFreeze } from '../../api/deep-freeze.ts';
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import type { Selection } from '../kube/kube.ts';
-import { isForbidden } from '../kube/kube-error.ts';
+import { selectionOf } from '../kube/selection-of.ts';
 import { areRead } from '../metrics/unread-metrics.ts';
 import type { Log } from '../ports.ts';
 import { onAbort } from '../time/on-abort.ts';
@@ -13,11 +12,16 @@ import { untilAborted } from '../time/until-aborted.ts';
 import type { Informer, InformerHandler, InformerOptions, InformerPorts } from './informer.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type ListWatchState, transition } from './list-watch.ts';
+import { logAbsent, logFailure } from './log-failure.ts';
+import { resync } from './resync.ts';
+import { StagedList } from './staged-list.ts';
 import { type Change, Store } from './store.ts';
 import { Subscribers } from './subscribers.ts';
 import { Waiters } from './waiters.ts';
 
 const PAGE_SIZE = 500;
+/** A swap looks at so many objects at a time: with indexes and handlers 10 to 20 ms. */
+const SLICE = 1000;
 /** As client-go: watches end after 5 to 10 minutes, so that a silent connection is noticed and load is spread. */
 const WATCH_MIN_SECONDS = 300;
 
@@ -31,11 +35,14 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #waiters = new Waiters<T>();
   readonly #subscribers: Subscribers<T>;
   readonly #synced = Promise.withResolvers<void>();
-  #staged = new Map<string, T>();
+  readonly #staged: StagedList<T>;
+  /** While a large cache is swapped: the end of that. */
+  #swapping: Promise<void> | undefined;
   #hasSynced = false;
   #resourceVersion = '';
   #saidAbsent = false;
   #delayMs = 0;
+  #stopped = false;
 
   constructor(resource: Resource<T>, options: InformerOptions<T>, ports: InformerPorts) {
     this.resource = resource;
@@ -45,6 +52,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#metrics = areRead(ports.metrics) ? informerMetrics(ports.metrics, resource) : undefined;
     this.#subscribers = new Subscribers(this.#log);
     this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
+    this.#staged = new StagedList(this.#store, (object) => this.#prepare(object));
   }
 
   get resourceVersion(): string {
@@ -102,12 +110,22 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   /** Follows the server until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#resyncUntil(signal);
+    const { resyncMs } = this.#options;
+    if (resyncMs) {
+      const { clock } = this.#ports;
+      resync({ resyncMs, clock, cache: this, announce: (changes) => this.#announce(changes), signal });
+    }
+    onAbort(signal, () => {
+      this.#stopped = true;
+    });
     let state = initialState({
       streams: this.#ports.streams ?? true,
       optional: this.#options.optional ?? false,
     });
-    while (!signal.aborted) state = await this.#perform(state, signal);
+    while (!signal.aborted) {
+      state = await this.#perform(state, signal);
+      if (this.#swapping !== undefined) await this.#swapping;
+    }
   }
 
   /** Carries out the phase to its end, and returns the state after it. */
@@ -135,8 +153,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   ): Promise<ListWatchState> {
     try {
       const page = await this.#ports.kube.list(this.resource, {
-        ...this.#selection(),
+        ...selectionOf(this.#options),
         signal,
+        ...(this.#ports.ownsObjects && { withoutManagedFields: true }),
         ...(phase.whole ? {} : { limit: PAGE_SIZE }),
         ...(phase.continue === undefined ? {} : { continue: phase.continue }),
       });
@@ -163,7 +182,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     let current = state;
     try {
       const events = kube.watch(this.resource, {
-        ...this.#selection(),
+        ...selectionOf(this.#options),
         ...from,
         signal,
         allowBookmarks: true,
@@ -173,6 +192,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       for await (const event of events) {
         if (signal.aborted) return current;
         current = this.#step(current, { kind: 'event', event });
+        if (this.#swapping !== undefined) await this.#swapping;
       }
       if (signal.aborted) return current;
       return this.#step(current, { kind: 'ended', livedMs: clock.monotonicMs() - openedMs });
@@ -184,35 +204,37 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   #step(state: ListWatchState, input: Input<T>): ListWatchState {
     const next = transition(state, input);
+    const before = this.#resourceVersion;
     this.#resourceVersion = next.state.resourceVersion;
-    for (const effect of next.effects) this.#effect(effect);
+    for (const effect of next.effects) this.#effect(effect, before);
     return next.state;
   }
 
-  #effect(effect: Effect<T>): void {
+  #effect(effect: Effect<T>, before: string): void {
     switch (effect.kind) {
       case 'unstage':
-        this.#staged = new Map();
+        this.#staged.take();
         return;
       case 'stage':
-        for (const object of effect.objects) this.#staged.set(keyOf(object), this.#prepare(object));
+        for (const object of effect.objects) this.#staged.add(object);
         return;
       case 'unstageOne':
-        this.#staged.delete(keyOf(effect.object));
+        this.#staged.remove(effect.object);
         return;
       case 'swap':
-        this.#swap();
+        this.#swap(before);
         return;
       case 'apply':
         this.#metrics?.watched(effect.type);
-        this.#apply(effect.type, this.#prepare(effect.object));
+        this.#announce(this.#store.apply(effect.type, this.#prepare(effect.object)));
         return;
       case 'absent':
-        if (!this.#saidAbsent) this.#sayAbsent(effect.error);
+        if (!this.#saidAbsent) logAbsent(this.#log, effect.error);
         this.#saidAbsent = true;
         return;
       case 'report':
-        this.#report(effect.error, effect.then);
+        this.#metrics?.failed(effect.error);
+        logFailure(this.#log, effect.error, effect.then);
         return;
       case 'wait':
         this.#delayMs = effect.delayMs;
@@ -220,23 +242,38 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  #sayAbsent(error: unknown): void {
-    const next = 'looking again from time to time';
-    if (isForbidden(error))
-      this.#log.warn(`the kind may not be read and counts as not installed; ${next}`, { error });
-    else this.#log.info(`the kind is not installed; ${next}`);
-  }
-
-  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
-    this.#announce(type === 'DELETED' ? this.#store.remove(object) : this.#store.put(object));
-  }
-
-  #swap(): void {
-    const staged = this.#staged;
-    this.#staged = new Map();
+  /** `before`: the version of the cache until then. */
+  #swap(before: string): void {
+    const staged = this.#staged.take();
     this.#metrics?.listed(staged.size);
     if (staged.size > 0) this.#saidAbsent = false;
-    this.#announce(this.#store.swap(staged));
+    const isLarge = this.#store.size + staged.size >= SLICE;
+    const steps = this.#store.swap(staged, SLICE);
+    if (isLarge) {
+      this.#swapping = this.#swapInSteps(steps, { before, after: this.#resourceVersion });
+      return;
+    }
+    for (const changes of steps) this.#announce(changes);
+    this.#swapped();
+  }
+
+  /** To handlers it looks as if the changes came one by one. */
+  async #swapInSteps(
+    steps: Iterable<Change<T>[]>,
+    { before, after }: { before: string; after: string },
+  ): Promise<void> {
+    this.#resourceVersion = before;
+    for (const changes of steps) {
+      this.#announce(changes);
+      await new Promise<void>((resolve) => this.#ports.clock.setImmediate(resolve));
+      if (this.#stopped) return;
+    }
+    this.#resourceVersion = after;
+    this.#swapping = undefined;
+    this.#swapped();
+  }
+
+  #swapped(): void {
     if (this.#hasSynced) return;
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -257,37 +294,5 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       this.#log.error('trim threw; the whole object is cached', error, { key: keyOf(object) });
     }
     return this.#ports.freeze ? deepFreeze(prepared) : prepared;
-  }
-
-  #report(error: unknown, then: 'list' | 'watch'): void {
-    this.#metrics?.failed(error);
-    const next = then === 'list' ? 'listing again' : 'resuming the watch';
-    if (isForbidden(error))
-      this.#log.warn(`the account may not read the kind, deploy/rbac has the roles; ${next}`, { error });
-    else if (then === 'list') this.#log.warn(`lost track of the server; ${next}`, { error });
-    else this.#log.v(2).info(`the watch broke off; ${next}`, { error });
-  }
-
-  #resyncUntil(signal: AbortSignal): void {
-    const { resyncMs } = this.#options;
-    if (!resyncMs) return;
-    const { clock } = this.#ports;
-    const resync = (): void => {
-      this.#announce(
-        this.list().map((object) => ({ kind: 'updated', key: keyOf(object), before: object, after: object })),
-      );
-      timer = clock.setTimeout(resync, resyncMs);
-    };
-    let timer = clock.setTimeout(resync, resyncMs);
-    onAbort(signal, () => timer.cancel());
-  }
-
-  #selection(): Selection {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
   }
 }

@@ -31,7 +31,7 @@ function play(steps: string[]): { changes: string[]; cached: string[] } {
     if (step.startsWith('+')) return store.put(object(rest));
     if (step.startsWith('-')) return store.remove(object(rest));
     const objects = rest === '' ? [] : rest.split(' ').map(object);
-    return store.swap(new Map(objects.map((each) => [each.metadata.name, each])));
+    return [...store.swap(new Map(objects.map((each) => [each.metadata.name, each])), 1000)].flat();
   });
   return { changes: changes.map(describe), cached: [...store.values()].map(textOf).sort() };
 }
@@ -128,7 +128,7 @@ test('an object that a list did not change keeps its identity', () => {
   const store = new Store<KubeObject>(() => {});
   store.put(object('a:1@5'));
   const held = store.get('a');
-  assert.deepEqual(store.swap(new Map([['a', object('a:1@5')]])), []);
+  assert.deepEqual([...store.swap(new Map([['a', object('a:1@5')]]), 1000)].flat(), []);
   assert.equal(store.get('a'), held);
 });
 
@@ -138,4 +138,34 @@ test('only the last thousand deletions are remembered', () => {
   for (let i = 0; i < 2000; i++) store.remove(object(`n${i}:u${i}@${i + 3}`));
   assert.equal(store.put(object('n1999:u1999@5')).length, 0);
   assert.equal(store.put(object('first:first@1')).length, 1);
+});
+
+test('a swap in steps: each shows its changes in the cache and the indexes, and in the end all is as the list says', () => {
+  const failed = (_: string, error: unknown): never => {
+    throw error;
+  };
+  for (const most of [1, 2, 3, 5, 100]) {
+    const store = new Store<KubeObject>(failed);
+    store.indexes.add('uid', ({ metadata }) => [metadata.uid], []);
+    for (const text of ['gone:1@1', 'same:2@2', 'newer:3@3', 'again:4@4']) store.put(object(text));
+    const same = store.get('same');
+    const list = ['last:9@9', 'same:2@2', 'again:5@5', 'newer:3@8'].map(object);
+    const seen: string[] = [];
+    for (const changes of store.swap(new Map(list.map((each) => [each.metadata.name, each])), most)) {
+      assert.ok(changes.length <= 2 * most);
+      for (const change of changes) {
+        seen.push(describe(change));
+        if (change.kind === 'deleted') {
+          assert.deepEqual(store.indexes.get('uid', change.last.metadata.uid), []);
+          continue;
+        }
+        const now = change.kind === 'added' ? change.object : change.after;
+        assert.equal(store.get(change.key), now);
+        assert.deepEqual(store.indexes.get('uid', now.metadata.uid), [now]);
+      }
+    }
+    assert.deepEqual(seen, ['-gone:1@1', '-again:4@4', '+last:9@9', '+again:5@5', 'newer:3@3>newer:3@8']);
+    assert.deepEqual([...store.values()].map(textOf), list.map(textOf), 'in the order of the list');
+    assert.equal(store.get('same'), same, 'the object that readers may hold');
+  }
 });

@@ -1,8 +1,8 @@
 // The cache of one informer: objects by key, indexes, and the changes that a new version means. It decides what is stale, what
 // is a re-creation and what did not change; it knows neither handlers nor the network.
 //
-// Guarantees: every change it reports is already in the cache; a swap is seen as one step; an object never goes back
-// to an older version except by a swap, because a list is the server's whole truth.
+// Guarantees: every change it reports is already in the cache; a swap of few objects is seen as one step; an object never goes
+// back to an older version except by a swap, because a list is the server's whole truth.
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import { isNewer } from '../../api/resource-version.ts';
@@ -41,6 +41,10 @@ export class Store<T extends KubeObject> {
     return this.#objects.size;
   }
 
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Change<T>[] {
+    return type === 'DELETED' ? this.remove(object) : this.put(object);
+  }
+
   put(object: T): Change<T>[] {
     const key = keyOf(object);
     const before = this.#objects.get(key);
@@ -76,35 +80,41 @@ export class Store<T extends KubeObject> {
     return [{ kind: 'deleted', key, last: sameObject ? object : before }];
   }
 
-  /** Everything becomes `next`. Deletions are reported first, then the rest in the order of `next`. */
-  swap(next: Map<string, T>): Change<T>[] {
-    const gone: Change<T>[] = [];
-    const rest: Change<T>[] = [];
+  /**
+   * Everything becomes `next`: deletions first, then the rest in the order of `next`. Each step looks at no more than `most`
+   * objects and returns their changes, which the cache and its indexes show then. With few objects there is one step.
+   */
+  *swap(next: Map<string, T>, most: number): Generator<Change<T>[], void> {
+    let changes: Change<T>[] = [];
+    let looked = 0;
     const previous = this.#objects;
     this.#tombstones.clear();
     for (const [key, before] of previous) {
       const after = next.get(key);
-      if (after !== undefined && after.metadata.uid === before.metadata.uid) continue;
-      gone.push({ kind: 'deleted', key, last: before });
+      if (after === undefined || after.metadata.uid !== before.metadata.uid) {
+        previous.delete(key);
+        this.indexes.remove(key, before);
+        changes.push({ kind: 'deleted', key, last: before });
+      }
+      if (++looked % most !== 0) continue;
+      yield changes;
+      changes = [];
     }
     for (const [key, after] of next) {
       const before = previous.get(key);
-      if (before === undefined || before.metadata.uid !== after.metadata.uid) {
-        rest.push({ kind: 'added', key, object: after });
-      } else if (before.metadata.resourceVersion === after.metadata.resourceVersion) {
-        // Unchanged: the object that readers may hold stays the one that is cached.
-        next.set(key, before);
-      } else {
-        rest.push({ kind: 'updated', key, before, after });
-      }
+      if (before === undefined) changes.push({ kind: 'added', key, object: after });
+      else if (before.metadata.resourceVersion !== after.metadata.resourceVersion)
+        changes.push({ kind: 'updated', key, before, after });
+      // Unchanged: the object that readers may hold stays the one that is cached.
+      else next.set(key, before);
+      if (before?.metadata.resourceVersion !== after.metadata.resourceVersion) this.#set(key, before, after);
+      if (++looked % most !== 0) continue;
+      yield changes;
+      changes = [];
     }
+    // The same objects, in the server's order.
     this.#objects = next;
-    for (const change of gone) if (change.kind === 'deleted') this.indexes.remove(change.key, change.last);
-    for (const change of rest) {
-      if (change.kind === 'added') this.indexes.put(change.key, undefined, change.object);
-      if (change.kind === 'updated') this.indexes.put(change.key, change.before, change.after);
-    }
-    return [...gone, ...rest];
+    yield changes;
   }
 
   #set(key: string, before: T | undefined, after: T): void {

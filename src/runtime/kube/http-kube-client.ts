@@ -32,6 +32,7 @@ import { listAll, listPage } from './list-pages.ts';
 import { openWatch } from './open-watch.ts';
 import { collectionPath, createPath, objectPath, type Query, withQuery } from './request-path.ts';
 import { type KubeRequest, Requester } from './requester.ts';
+import { SimilarObjects } from './similar-objects.ts';
 
 export interface HttpKubeClientOptions {
   config: KubeConfig;
@@ -99,6 +100,8 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     beforeWrite: options.beforeWrite,
   });
 
+  const similar = new SimilarObjects(clock);
+
   async function send<T>(request: KubeRequest): Promise<T> {
     return (await requester.send(request)) as T;
   }
@@ -112,7 +115,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     async list(resource, given = {}) {
       return given.limit === undefined && !given.continue
         ? listAll(send, resource, given)
-        : listPage(send, resource, given);
+        : listPage(send, resource, given, (body) => similar.readList(resource, body));
     },
 
     watch<T extends KubeObject>(resource: Resource<T>, given: WatchOptions = {}) {
@@ -134,7 +137,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         request: { method: 'GET', path, kind: 'list', repeatable: false, ...withSignal(given.signal) },
         timeoutSeconds,
         type: typeOf(resource),
-        withoutManagedFields: given.withoutManagedFields,
+        similar: given.withoutManagedFields ? similar.inWatchOf(resource) : undefined,
       });
     },
 

@@ -33,6 +33,8 @@ export interface ListOptions extends CallOptions, Selection {
   continue?: string;
   resourceVersion?: string;
   resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  /** As for a watch. */
+  withoutManagedFields?: boolean;
 }
 
 export interface KubeList<T extends KubeObject> {
@@ -46,7 +48,7 @@ export interface WatchOptions extends CallOptions, Selection {
   /** Streaming list: the current objects as ADDED, then a bookmark with `initialEventsEnd`. */
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
-  /** The caller does not read `managedFields`: they may be left out of the objects. */
+  /** The caller does not read `managedFields`: they may be left out of the objects, which may share parts with each other. */
   withoutManagedFields?: boolean;
 }
 

@@ -13,8 +13,10 @@ const PAGE_SIZE = 500;
 export async function listPage<T extends KubeObject>(
   send: Send,
   resource: Resource<T>,
-  { signal, namespace, resourceVersion, resourceVersionMatch, ...query }: ListOptions,
+  given: ListOptions,
+  read?: KubeRequest['read'],
 ): Promise<KubeList<T>> {
+  const { signal, namespace, resourceVersion, resourceVersionMatch, withoutManagedFields, ...query } = given;
   const path = withQuery(collectionPath(resource, namespace), {
     ...query,
     // A continue token carries its version; servers refuse another beside it.
@@ -25,6 +27,7 @@ export async function listPage<T extends KubeObject>(
     path,
     kind: 'list',
     repeatable: true,
+    ...(withoutManagedFields && { read }),
     ...(signal && { signal }),
   });
   return typed(list, resource, path);

@@ -45,6 +45,8 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** `application/json` unless told; the answer must be JSON in any case. */
   readonly accept?: string;
+  /** Reads the body of a 2xx answer, instead of `JSON.parse`. What it throws means that the body is no JSON. */
+  readonly read?: ((body: Buffer) => Promise<unknown>) | undefined;
   /** Not all of the answer is wanted. */
   readonly brief?: Brief | undefined;
   /** Doing it twice leaves the same state as doing it once. */
@@ -98,7 +100,10 @@ export class Requester {
       if (answer.status === 415 && request.brief && this.#brief.refused()) continue;
       const delayMs = this.#retryDelay(answer, request.repeatable, tries);
       if (delayMs === undefined) {
-        return isProtobuf(answer) ? this.#readBrief(answer, request, attempt) : this.#read(answer, attempt);
+        if (isProtobuf(answer)) return this.#readBrief(answer, request, attempt);
+        return request.read === undefined || !isGood(answer)
+          ? this.#read(answer, attempt)
+          : request.read(answer.body).catch(() => Promise.reject(badAnswer(answer, attempt)));
       }
       await this.#waitToRetry(attempt, answer, delayMs, request.signal);
     }
@@ -198,7 +203,7 @@ export class Requester {
   }
 
   #read(answer: HttpAnswer & { body: Buffer }, attempt: Attempt): unknown {
-    if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(answer, attempt);
+    if (!isGood(answer)) throw errorFromAnswer(answer, attempt);
     try {
       return JSON.parse(answer.body.toString('utf8'));
     } catch {
@@ -211,7 +216,7 @@ export class Requester {
     request: KubeRequest,
     attempt: Attempt,
   ): Promise<unknown> {
-    if (answer.status >= 200 && answer.status <= 299) return this.#brief.written(request, answer, attempt);
+    if (isGood(answer)) return this.#brief.written(request, answer, attempt);
     throw errorFromAnswer(await this.#brief.asJson(answer, attempt), attempt);
   }
 
@@ -221,6 +226,10 @@ export class Requester {
     }
     return errorFromFailure(error, attempt);
   }
+}
+
+function isGood({ status }: HttpAnswer): boolean {
+  return status >= 200 && status <= 299;
 }
 
 function isPushBack(answer: HttpAnswer): boolean {

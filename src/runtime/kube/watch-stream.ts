@@ -3,8 +3,8 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { GrowingBuffer } from '../../wire/growing-buffer.ts';
+import type { SimilarDocuments } from '../../wire/json/similar-documents.ts';
 import { errorFromStatus, isStatus } from './answer-error.ts';
-import { cutManagedFields } from './cut-managed-fields.ts';
 import type { WatchEvent } from './kube.ts';
 
 const NEWLINE = 0x0a;
@@ -51,17 +51,17 @@ export type ParsedLine<T extends KubeObject> =
 export interface LineOptions {
   /** Filled in where a server leaves them out. */
   type: { apiVersion: string; kind: string };
-  withoutManagedFields?: boolean | undefined;
+  /** Reads the lines, for a reader that needs no `managedFields` and changes nothing. */
+  similar?: SimilarDocuments | undefined;
 }
 
 export function parseWatchLine<T extends KubeObject>(
   line: Buffer,
-  { type, withoutManagedFields }: LineOptions,
+  { type, similar }: LineOptions,
 ): ParsedLine<T> {
   let raw: { type?: unknown; object?: unknown };
   try {
-    const text = line.toString('utf8');
-    raw = JSON.parse(withoutManagedFields ? cutManagedFields(text) : text);
+    raw = (similar === undefined ? JSON.parse(line.toString('utf8')) : similar.read(line)) as typeof raw;
   } catch {
     return { kind: 'garbage' };
   }
