@@ -952,6 +952,29 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: '[PROV-4] the provisioner dies twice before the intent of a restore, whose claim and snapshot are deleted, leaves the ledger',
+    was: 'found here: the snapshot was released half a second before that, and the next process asked for its volume again',
+    plan: plan({
+      driver: { snapshots: 'single', copyMs: 3_000 },
+      steps: [
+        claim(1),
+        snapshot(5),
+        restored(10),
+        at(11, { do: 'delete-claim', name: 'restored' }),
+        snapshotGone(12),
+      ],
+      // Instead of the writes that drop it: by the first process, and by the second, which has asked again.
+      script: [3, 5].map((nth) => ({
+        fault: 'kube-crash-before',
+        process: 'provisioner-d1-0',
+        call: 'update leases',
+        nth,
+      })),
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: 'snapshots are cut, restored and deleted while everything fails',
     was: 'nothing, and it must stay so: a snapshot without an owner, a restore from nothing',
     plan: plan({

@@ -12,6 +12,7 @@ import type { KubeClient } from '../kube/kube.ts';
 import { isForbidden, isNotFound, isUnacceptable } from '../kube/kube-error.ts';
 import type { Clock, Log } from '../ports.ts';
 import { Bell } from '../time/bell.ts';
+import { untilAborted } from '../time/until-aborted.ts';
 
 /** The more volumes are being made, the sooner the next claim begins: it is worth waiting for a moment. */
 const GATHER_MS_EACH = 1;
@@ -93,8 +94,8 @@ export class LeaseLedger<T extends LedgerEntry> {
   /** What must stand, by UID. */
   readonly #standing = new Map<string, Standing<T>>();
   #bytes = 0;
-  /** UIDs of those that are over, and may still be in the Lease. */
-  readonly #over = new Set<string>();
+  /** Those that are over, and may still be in the Lease, by UID. */
+  readonly #over = new Map<string, T>();
   /** When they leave by a write of their own. */
   #trailingAtMs = 0;
   #lease: Lease | undefined;
@@ -107,6 +108,8 @@ export class LeaseLedger<T extends LedgerEntry> {
   /** Those who wait for the next write. */
   #batch: Batch | undefined;
   #isUsable = true;
+  /** Resolves when the next write has ended, well or not. */
+  #attempted = Promise.withResolvers<void>();
 
   constructor(options: LeaseLedgerOptions<T>) {
     this.#options = options;
@@ -179,7 +182,7 @@ export class LeaseLedger<T extends LedgerEntry> {
     if (!entry) return;
     this.#standing.delete(uid);
     this.#bytes -= entry.bytes;
-    this.#over.add(uid);
+    this.#over.set(uid, entry.entry);
     if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
@@ -189,6 +192,17 @@ export class LeaseLedger<T extends LedgerEntry> {
 
   all(): T[] {
     return [...this.#standing.values()].map(({ entry }) => entry);
+  }
+
+  /** Also those that were ended: a process that opened the ledger now might find them. */
+  remaining(): T[] {
+    return [...this.all(), ...this.#over.values()];
+  }
+
+  /** Resolves once nobody can find the entry any more, which was ended. */
+  async left(uid: string, signal: AbortSignal): Promise<void> {
+    while (this.#over.has(uid) && this.#isUsable) await untilAborted(this.#attempted.promise, signal);
+    signal.throwIfAborted();
   }
 
   #add(added: Standing<T>): void {
@@ -232,6 +246,9 @@ export class LeaseLedger<T extends LedgerEntry> {
       if (this.#giveUp(error)) batch?.resolve(false);
       else batch?.reject(error);
       this.#trailAfter(RETRY_MS);
+    } finally {
+      this.#attempted.resolve();
+      this.#attempted = Promise.withResolvers<void>();
     }
   }
 
@@ -252,7 +269,7 @@ export class LeaseLedger<T extends LedgerEntry> {
     const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
     const there = new Set(entries.map(({ uid }) => uid));
-    for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
+    for (const uid of this.#over.keys()) if (!there.has(uid)) this.#over.delete(uid);
     if (this.#options.isShared) this.#divide(entries);
     for (const entry of entries) {
       if (!this.#isMine(entry.uid)) continue;
@@ -276,7 +293,7 @@ export class LeaseLedger<T extends LedgerEntry> {
 
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
-    const over = [...this.#over];
+    const over = [...this.#over.keys()];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });

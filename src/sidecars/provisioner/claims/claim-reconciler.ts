@@ -150,8 +150,8 @@ export function createClaimReconciler(
       case 'drop-intent': {
         const { inLedger } = run.attempt;
         await dropIntent(run);
-        const isGone = claim === undefined && inLedger !== undefined;
-        if (isGone) await work.releaseSource(claimOf(inLedger), signal);
+        if (claim === undefined && inLedger !== undefined)
+          await releaseSourceOfGone(claimOf(inLedger), signal);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) await work.releaseSource(claim, signal);
         return done;
@@ -171,10 +171,17 @@ export function createClaimReconciler(
     }
   }
 
+  /** Whoever found the intent after a crash would ask for the volume again, and needs the source for that. */
+  async function releaseSourceOfGone(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    if (sourceKeyOf(claim) === undefined) return;
+    await ledger.left(claim.metadata.uid, signal);
+    await work.releaseSource(claim, signal);
+  }
+
   return {
     /** Claims, also deleted ones, for which a call with this source may be made or repeated. */
     openFrom: (sourceKey: string): PersistentVolumeClaim[] =>
-      [...ledger.all(), ...attempts.openIntents()]
+      [...ledger.remaining(), ...attempts.openIntents()]
         .map(claimOf)
         .filter((claim) => sourceKeyOf(claim) === sourceKey),
     open: (signal: AbortSignal) => ledger.open(signal),

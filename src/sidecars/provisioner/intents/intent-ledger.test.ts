@@ -148,6 +148,39 @@ describe('the ledger of intents', () => {
     assert.equal(server.pages.length, 3, 'and then it is quiet');
   });
 
+  it('says when a finished intent can no longer be found', async () => {
+    const server = new Server();
+    const { ledger, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
+    await server.clock.runUntil(ledger.left('never begun', signal), 1);
+    ledger.end('a');
+    assert.deepEqual(ledger.all(), []);
+    assert.deepEqual(
+      ledger.remaining().map(({ uid }) => uid),
+      ['a'],
+    );
+    let attempts = 0;
+    server.fate = () => (attempts++ === 0 ? 'lost before' : 'done');
+    await server.clock.runUntil(ledger.left('a', signal), 10_000);
+    assert.ok(attempts > 1, 'after a write that failed');
+    assert.deepEqual(server.uids, []);
+    assert.deepEqual(ledger.remaining(), []);
+  });
+
+  it('stops waiting for a finished intent to leave on shutdown, and when the Lease cannot be written', async () => {
+    const server = new Server();
+    const { ledger, stop, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
+    ledger.end('a');
+    const waiting = ledger.left('a', signal);
+    server.refuses = 'Forbidden';
+    await server.clock.runUntil(waiting, 10_000);
+    stop.abort(new Error('stop'));
+    await assert.rejects(ledger.left('a', signal), /stop/);
+  });
+
   it('passes on the intents it finds, and fences off writes of the previous process', async () => {
     const server = new Server();
     const before = ledgerOn(server);
