@@ -1,6 +1,7 @@
 // What each part costs: measured constants, with their units. `npm run bench -- scale` and `-- life-cost` measure them; docs/scale.md says
 // how, and how far predictions from them were from measurements. Requests and watch events are counted and exact; memory is good to
-// some megabytes, processor time to a quarter. Pure data.
+// some megabytes, processor time to a quarter. Not measured: `kbPerNode`, which is from the size of a Node, and `kbPerVolume` of the
+// node agent. Pure data.
 //
 // A *volume in use* is a claim, a PersistentVolume, a VolumeAttachment and a pod. A *life* makes one, mounts it, unmounts it and
 // deletes it.
@@ -143,7 +144,7 @@ export const PART_COSTS = {
   'controller-manager': {
     ...SINGLE,
     title: 'controller manager',
-    memory: { baseMb: 80, kbPerVolume: 13.7, kbPerNode: 6 },
+    memory: { baseMb: 80, kbPerVolume: 16.1, kbPerNode: 6 },
     startCpuMsPerVolume: 0.25,
     life: {
       writes: 11,
@@ -207,8 +208,11 @@ export const EVENTS_PER_SECOND = 10;
 /** A Node without volumes, and more for each: its name in `volumesInUse` and in `volumesAttached`. A kubelet's list of images is not in it. */
 export const NODE_BYTES = { base: 4_600, perVolume: 216 } as const;
 
-/** Processor time of kube-apiserver for a life, and for the renewal of a Lease: extrapolated from what it took for a claim that is bound. */
-export const APISERVER_CPU_MS = { perLife: 35, perLease: 0.5 } as const;
+/**
+ * Processor time of kube-apiserver 1.36. For a life: over sixty of them, its idle work of some minutes included, so an upper
+ * bound; a claim that is bound takes it 7 ms once warm. For the renewal of a Lease: an estimate.
+ */
+export const APISERVER_CPU_MS = { perLife: 155, perLease: 0.5 } as const;
 /** What etcd keeps of a volume in use, once compacted: as much as the JSON of its four objects. Not measured. */
 export const ETCD_BYTES = { perVolume: 8_000, perNode: 6_000 } as const;
 

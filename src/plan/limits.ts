@@ -92,13 +92,13 @@ function serverLimits(input: PlanInput, { writesPerSecond }: Load): Limit[] {
   const room = ASSUMED.etcdQuotaBytes - nodes * ETCD_BYTES.perNode;
   return [
     ofChurn({
-      what: `kube-apiserver: ${apiserverCores} cores`,
+      what: 'kube-apiserver: processor time',
       used: (leaseCores + churn * lifeCores) / apiserverCores,
       most: (apiserverCores - leaseCores) / lifeCores,
       remedy: 'more or larger API servers',
     }),
     ofChurn({
-      what: `etcd: ${etcdWrites.toLocaleString('en')} writes a second`,
+      what: 'etcd: writes a second',
       used: writesPerSecond / etcdWrites,
       most: (etcdWrites - leases) / writesPerLife,
       remedy: 'faster disks; Events in an etcd of their own',

@@ -69,8 +69,8 @@ test('the limit that is met first comes first', () => {
   const cases: [given: Partial<PlanInput>, what: string][] = [
     [{ churn: 2, callMs: 10_000, replicas: 1 }, 'attacher: workers'],
     [{ volumes: 1_000_000, nodes: 10_000 }, "controller manager: V8's heap"],
-    [{ etcdWrites: 10 }, 'etcd: 10 writes a second'],
-    [{ churn: 40, callMs: 0, apiserverCores: 1 }, 'kube-apiserver: 1 cores'],
+    [{ etcdWrites: 10 }, 'etcd: writes a second'],
+    [{ churn: 40, callMs: 0, apiserverCores: 1 }, 'kube-apiserver: processor time'],
   ];
   for (const [given, what] of cases) assert.equal(planScale(input(given)).limits[0]?.what, what);
 });
