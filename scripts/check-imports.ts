@@ -50,6 +50,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   faults: [...ground, 'proxy'],
   recording: [...ground, 'proxy'],
   manifests: ground,
+  plan: [],
   demo: everything,
   try: everything,
   chaos: everything,

@@ -20,10 +20,10 @@ const CONCURRENCY = 2;
 /** Far above the time of any test, so that only a hang exceeds it. */
 const TEST_TIMEOUT_MS = 60_000;
 const FILE_TIMEOUT_MS = 180_000;
-/** Of files that build an image, run whole clusters of the official programs, or simulate until each deliberate bug is noticed. */
+/** Of files that build an image, run whole clusters of the official programs, fill a large cluster, or simulate until each deliberate bug is noticed. */
 const LONG_FILE_TIMEOUT_MS = 600_000;
 const LONG_FILES =
-  /test\/(?:deploy\/(?:(?:in|kube)-cluster|controller-shapes|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading)|simulation\/(?:snapshot-)?mutations)\.test\.ts$/;
+  /test\/(?:deploy\/(?:(?:in|kube)-cluster|controller-shapes|two-nodes|image|dockerfile)|interop\/(?:moving|upgrading)|simulation\/(?:snapshot-)?mutations|scale\/large-cluster)\.test\.ts$/;
 const LINGER_MS = 10_000;
 /** Grace time of a process after SIGTERM. */
 const SETTLE_MS = 2_000;

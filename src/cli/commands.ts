@@ -42,6 +42,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   why: { group: 'Look', load: () => import('./why.ts') },
   audit: { group: 'Look', load: () => import('./audit.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
+  plan: { group: 'Look', load: () => import('./plan.ts') },
   'support-bundle': { group: 'Look', load: () => import('./support-bundle.ts') },
   proxy: { group: 'Check', load: () => import('./proxy.ts') },
   fault: { group: 'Check', load: () => import('./fault.ts') },
