@@ -94,8 +94,8 @@ export class LeaseLedger<T extends LedgerEntry> {
   /** What must stand, by UID. */
   readonly #standing = new Map<string, Standing<T>>();
   #bytes = 0;
-  /** Those that are over, and may still be in the Lease, by UID. */
-  readonly #over = new Map<string, T>();
+  /** UIDs of those that are over, and may still be in the Lease. */
+  readonly #over = new Set<string>();
   /** When they leave by a write of their own. */
   #trailingAtMs = 0;
   #lease: Lease | undefined;
@@ -182,7 +182,7 @@ export class LeaseLedger<T extends LedgerEntry> {
     if (!entry) return;
     this.#standing.delete(uid);
     this.#bytes -= entry.bytes;
-    this.#over.set(uid, entry.entry);
+    this.#over.add(uid);
     if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
@@ -192,11 +192,6 @@ export class LeaseLedger<T extends LedgerEntry> {
 
   all(): T[] {
     return [...this.#standing.values()].map(({ entry }) => entry);
-  }
-
-  /** Also those that were ended: a process that opened the ledger now might find them. */
-  remaining(): T[] {
-    return [...this.all(), ...this.#over.values()];
   }
 
   /** Resolves once nobody can find the entry any more, which was ended. */
@@ -269,7 +264,7 @@ export class LeaseLedger<T extends LedgerEntry> {
     const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
     const there = new Set(entries.map(({ uid }) => uid));
-    for (const uid of this.#over.keys()) if (!there.has(uid)) this.#over.delete(uid);
+    for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
     if (this.#options.isShared) this.#divide(entries);
     for (const entry of entries) {
       if (!this.#isMine(entry.uid)) continue;
@@ -293,7 +288,7 @@ export class LeaseLedger<T extends LedgerEntry> {
 
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
-    const over = [...this.#over.keys()];
+    const over = [...this.#over];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });

@@ -56,6 +56,8 @@ export function createClaimReconciler(
     releaseSource,
   };
   const { ledger, attempts } = work;
+  /** Deleted claims of which nothing is left but an intent on its way out of the ledger. */
+  const leaving = new Set<PersistentVolumeClaim>();
   const driver = context.driver.name;
   const node =
     nodeName === undefined
@@ -174,16 +176,21 @@ export function createClaimReconciler(
   /** Whoever found the intent after a crash would ask for the volume again, and needs the source for that. */
   async function releaseSourceOfGone(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     if (sourceKeyOf(claim) === undefined) return;
-    await ledger.left(claim.metadata.uid, signal);
+    leaving.add(claim);
+    try {
+      await ledger.left(claim.metadata.uid, signal);
+    } finally {
+      leaving.delete(claim);
+    }
     await work.releaseSource(claim, signal);
   }
 
   return {
     /** Claims, also deleted ones, for which a call with this source may be made or repeated. */
-    openFrom: (sourceKey: string): PersistentVolumeClaim[] =>
-      [...ledger.remaining(), ...attempts.openIntents()]
-        .map(claimOf)
-        .filter((claim) => sourceKeyOf(claim) === sourceKey),
+    openFrom(sourceKey: string): PersistentVolumeClaim[] {
+      const open = [...ledger.all(), ...attempts.openIntents()].map(claimOf);
+      return [...open, ...leaving].filter((claim) => sourceKeyOf(claim) === sourceKey);
+    },
     open: (signal: AbortSignal) => ledger.open(signal),
     run: (signal: AbortSignal) => Promise.all([ledger.run(signal), loop.run(signal)]),
   };
