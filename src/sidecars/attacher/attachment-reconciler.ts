@@ -140,8 +140,13 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
   ): Promise<Outcome> {
     let current = attachment;
     // The attempt under the old node ID may have succeeded, and pods may use the volume: then nothing may be undone.
-    if (earlierNodeId !== undefined && !(await isNewest(attachment, signal)))
-      return requeueAfter(0, 'the attachment has changed');
+    if (earlierNodeId !== undefined) {
+      const newest = await readAgain(attachment, signal);
+      // Gone: its deletion is on its way to the cache, and asking again until then would be in vain.
+      if (newest === undefined) return done;
+      if (newest.metadata.resourceVersion !== attachment.metadata.resourceVersion)
+        return requeueAfter(0, 'the attachment has changed');
+    }
     try {
       // Before the finalizer: what cannot be attached must not hold up the deletion of the attachment.
       const publish = await calls.preparePublish(volume, nodeId, signal);
@@ -159,11 +164,13 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     return done;
   }
 
-  /** Whether the server has this version. A newer one is what the next run decides about. */
-  async function isNewest({ metadata }: VolumeAttachment, signal: AbortSignal): Promise<boolean> {
-    const current = await ifThere(kube.get(volumeAttachments, { name: metadata.name }, { signal }));
-    if (current !== undefined) attachments.wrote(current);
-    return current?.metadata.resourceVersion === metadata.resourceVersion;
+  /** As the server has it: a newer version is what the next run decides about. Undefined when it is gone. */
+  async function readAgain(
+    { metadata: { name } }: VolumeAttachment,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment | undefined> {
+    const current = await ifThere(kube.get(volumeAttachments, { name }, { signal }));
+    return current && attachments.wrote(current);
   }
 
   /** The server's answer decides, because the cache may not show yet that the volume is about to be deleted. */
