@@ -14,7 +14,7 @@ import type { Informers } from '../runtime/informer/informer.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { LoopPorts } from '../runtime/queue/create-loop.ts';
-import { onAbort } from '../runtime/time/on-abort.ts';
+import { childSignal } from '../runtime/time/child-signal.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
 import { GracePeriods } from './pod/grace-periods.ts';
@@ -140,12 +140,9 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
   return {
     ready: ready.promise,
     async run(signal) {
-      // When one part fails the others are stopped, so that the process ends instead of half working. AbortSignal.any
-      // is not used: Node.js keeps its result and all listeners in memory until it aborts.
-      const stop = new AbortController();
+      // When one part fails the others are stopped, so that the process ends instead of half working.
+      const stop = childSignal(signal);
       const both = stop.signal;
-      if (signal.aborted) stop.abort(signal.reason);
-      const stopListening = onAbort(signal, () => stop.abort(signal.reason));
       const together = async (parts: Promise<unknown>[]) => {
         try {
           await Promise.all(parts);
@@ -171,7 +168,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
         ready.reject(error);
         if (!signal.aborted) throw error;
       } finally {
-        stopListening();
+        stop.detach();
       }
     },
   };

@@ -8,17 +8,22 @@ import { runInNewContext } from 'node:vm';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { makeStartImage } from '../../src/simulation/start-image.ts';
 
-test('a finished cluster leaves nothing in memory', async () => {
+for (const replicas of [undefined, 3]) {
+  const name = replicas ? `a finished cluster with ${replicas} replicas` : 'a finished cluster';
+  test(`${name} leaves nothing in memory`, () => leavesNothing(replicas));
+}
+
+async function leavesNothing(replicas: number | undefined): Promise<void> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const start = await makeStartImage();
   const histories = [];
   for (let seed = 1; seed <= 6; seed++) {
-    histories.push(new WeakRef((await simulate(seed, { start })).entries as object));
+    histories.push(new WeakRef((await simulate(seed, { start, replicas })).entries as object));
   }
   await setImmediate();
   collectGarbage();
   // The last one may still be within reach of what has just run.
   const kept = histories.slice(0, -1).filter((history) => history.deref() !== undefined);
   assert.equal(kept.length, 0, `${kept.length} of ${histories.length - 1} are kept`);
-});
+}

@@ -10,7 +10,9 @@ import { isConflict } from '../kube/kube-error.ts';
 import { holderOf, releasedRecord } from '../leases/lease-record.ts';
 import { type RunWithLeaseOptions, runWithLease } from '../leases/run-with-lease.ts';
 import type { Clock } from '../ports.ts';
+import { childSignal } from '../time/child-signal.ts';
 import { withDeadline } from '../time/deadline.ts';
+import { onAbort } from '../time/on-abort.ts';
 import { groupLabel, LABEL_SHARDING_GROUP } from './member-record.ts';
 import { DEFAULT_MEMBER_DURATION_MS, memberTimes } from './member-times.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
@@ -57,18 +59,22 @@ export async function runSharded(
     ...options.member,
   });
   const renewing = new AbortController();
+  const working = childSignal(signal);
   const failed = new AbortController();
   informers.start(renewing.signal);
-  const renewal = membership.run(renewing.signal).catch((error: unknown) => failed.abort(error));
-  const either = AbortSignal.any([signal, failed.signal]);
+  const renewal = membership.run(renewing.signal).catch((error: unknown) => {
+    failed.abort(error);
+    working.abort(error);
+  });
   try {
     await runWithLease(
       { ...options, identity: GROUP_IDENTITY, releaseOnExit: false, retryConflictMs: RETRY_CONFLICT_MS },
       (leading) => workInTurns(membership, work, leading),
-      either,
+      working.signal,
     );
     failed.signal.throwIfAborted();
   } finally {
+    working.detach();
     renewing.abort(new Error('the replica stops'));
     await renewal;
     await goodbye(membership, options);
@@ -82,10 +88,16 @@ async function workInTurns(
 ): Promise<void> {
   while (!leading.aborted) {
     const { lost } = membership;
+    const turn = childSignal(leading);
+    const stopListening = onAbort(lost, () => turn.abort(lost.reason));
+    if (lost.aborted) turn.abort(lost.reason);
     try {
-      await work(membership, AbortSignal.any([leading, lost]));
+      await work(membership, turn.signal);
     } catch (error) {
       if (!lost.aborted && !leading.aborted) throw error;
+    } finally {
+      stopListening();
+      turn.detach();
     }
     if (!leading.aborted && !lost.aborted) return;
     if (lost.aborted) membership.rejoin();

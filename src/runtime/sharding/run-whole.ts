@@ -2,7 +2,7 @@
 // replica at a time, the one that owns its name, and moves as objects do.
 
 import type { Clock } from '../ports.ts';
-import { onAbort } from '../time/on-abort.ts';
+import { childSignal } from '../time/child-signal.ts';
 import type { Shares } from './shares.ts';
 
 /** How soon a replica notices that the work is no longer its, or has become its. */
@@ -30,8 +30,7 @@ export async function runWhole(
   while (!signal.aborted) {
     const turn = shares.enter(key);
     if (turn !== undefined) {
-      const ours = new AbortController();
-      const stopListening = onAbort(signal, () => ours.abort(signal.reason));
+      const ours = childSignal(signal);
       const look = async (): Promise<void> => {
         while (!ours.signal.aborted) {
           await clock.sleep(LOOK_MS, ours.signal).catch(() => {});
@@ -47,7 +46,7 @@ export async function runWhole(
       } finally {
         const isOver = !ours.signal.aborted;
         ours.abort(new Error(`${name} has ended`));
-        stopListening();
+        ours.detach();
         await looking;
         turn.leave();
         if (isOver) await clock.sleep(LOOK_MS, signal).catch(() => {});
