@@ -1,4 +1,4 @@
-// Brings the published division into effect.
+// Brings the published division into effect, after caches were brought up to date with what others did until now.
 //
 // Guarantees: a division is confirmed only after a read of all Leases that began after its write was acknowledged. Of two
 // members that publish and then read, at least one sees the other's record, and is held back by what that claims. It is not
@@ -50,20 +50,23 @@ export class Confirmation {
     const { sent } = division;
     try {
       await peers.read(signal);
-      const owned: Owns = (key) => division.givesUnder(before, key);
+      // What a rival gives away later than this is taken over by the next run.
+      const { earlier } = division;
+      const isGain = division.gainsBy(members);
+      const owned: Owns = (key) => division.gives(key) || division.isBusy(key);
       const willOwn: Owns = (key) => division.givesUnder(members, key);
-      if (!sameMembers(before, members))
-        for (const prepare of gains.preparations) await prepare(owned, willOwn);
+      if (isGain) for (const prepare of gains.preparations) await prepare(owned, willOwn);
       const decision = decide();
       if (lost.aborted || lease.isUnsure) return;
       // Something changed meanwhile: the next turn publishes that first.
       if (!sameMembers(members, lease.published.members) || !sameMembers(members, decision.members)) return;
-      division.confirm(members, sent);
-      this.isNeeded = division.sent > 0 || decision.isInDoubt;
+      division.confirm(members, { sent, earlier });
       division.follow(decision.rivals);
-      if (sameMembers(before, members)) return;
+      this.isNeeded = division.isUnconfirmed || decision.isInDoubt;
+      if (!isGain) return;
       gains.term += 1;
-      log.info('Objects are divided anew', { members: [...members], before: [...before] });
+      if (!sameMembers(before, members))
+        log.info('Objects are divided anew', { members: [...members], before: [...before] });
       gains.announce();
     } catch (error) {
       if (!signal.aborted) log.warn('Could not take over a share yet, will try again', { err: error });

@@ -4,7 +4,8 @@
 // Guarantees: `gives` is true only
 //   - under the confirmed division and under every division that was sent since, acknowledged or not: others may have seen
 //     any of these, and begun with what it denies this member;
-//   - while no rival's record claims the key.
+//   - while no rival's record claims the key, nor did so since caches were last brought up to date: what a rival did until
+//     it gave the key away may be missing in them.
 // A key that is worked on is in `keptUnder` every division that takes it away, so that others do not begin with it.
 
 import { claims, type Peer } from './decide-shares.ts';
@@ -14,8 +15,8 @@ import type { ownerOf } from './rendezvous.ts';
 
 export interface DivisionOptions extends Pick<Member, 'id' | 'hash'> {
   ownerOf: typeof ownerOf;
-  /** A rival no longer claims what it claimed: some of it may be this member's now. */
-  onFreed: () => void;
+  /** A rival no longer claims what it claimed: the division has to be confirmed before this member takes it over. */
+  onGivenAway: () => void;
 }
 
 export class Division {
@@ -26,6 +27,8 @@ export class Division {
   /** Divisions that were sent to the server since the confirmed one. */
   #sent: (readonly string[])[] = [];
   #rivals: readonly Peer[] = [];
+  /** Rivals as they were when they claimed more, until the division is confirmed. */
+  #earlier: readonly Peer[] = [];
 
   constructor(options: DivisionOptions) {
     this.#options = options;
@@ -41,9 +44,19 @@ export class Division {
     return this.#sent.length;
   }
 
+  /** A division was sent, or rivals gave something away, since the last confirmation. */
+  get isUnconfirmed(): boolean {
+    return this.#sent.length > 0 || this.#earlier.length > 0;
+  }
+
   /** Live members whose records may claim keys of this member. */
   get rivals(): readonly Peer[] {
     return this.#rivals;
+  }
+
+  /** What rivals claimed before, and this member has not taken over yet. */
+  get earlier(): readonly Peer[] {
+    return this.#earlier;
   }
 
   get busy(): readonly string[] {
@@ -64,7 +77,8 @@ export class Division {
     const { hash } = this.#options;
     if (!this.givesUnder(this.#confirmed, key)) return false;
     for (const members of this.#sent) if (!this.givesUnder(members, key)) return false;
-    return !this.#rivals.some((rival) => claims(rival, key, hash));
+    const mayBeRivals = (rival: Peer): boolean => claims(rival, key, hash);
+    return !this.#rivals.some(mayBeRivals) && !this.#earlier.some(mayBeRivals);
   }
 
   begin(key: string): void {
@@ -89,25 +103,41 @@ export class Division {
     this.#sent.push(members);
   }
 
-  /** `members` comes into effect, and with it the first `sent` of those that were sent are over. */
-  confirm(members: readonly string[], sent: number): void {
+  /** Whether confirming `members` may give this member keys that it does not have now. */
+  gainsBy(members: readonly string[]): boolean {
+    if (members.length === 0) return false;
+    const isOther = (each: readonly string[]): boolean => !sameMembers(each, members);
+    return isOther(this.#confirmed) || this.#sent.some(isOther) || this.#earlier.length > 0;
+  }
+
+  /**
+   * `members` comes into effect. The first `sent` of the divisions that were sent are over, and so is what rivals claimed
+   * `earlier`: caches show what was done under them.
+   */
+  confirm(members: readonly string[], { sent, earlier }: { sent: number; earlier: readonly Peer[] }): void {
     this.#confirmed = members;
     this.#sent.splice(0, sent);
+    this.#earlier = this.#earlier.filter((rival) => !earlier.includes(rival));
   }
 
   /** Takes what live members claim into account. */
   follow(live: readonly Peer[]): void {
-    const { hash, onFreed } = this.#options;
     const before = this.#rivals;
-    // A rival with the same division claims nothing that is this member's.
-    this.#rivals = live.filter(
-      ({ record }) =>
-        record === undefined ||
-        record.kept.length > 0 ||
-        (record.members.length > 0 &&
-          (record.hash !== hash || !sameMembers(record.members, this.#confirmed))),
-    );
-    if (before.some((rival) => !this.#rivals.includes(rival))) onFreed();
+    this.#rivals = live.filter((peer) => this.#mayClaim(peer));
+    // A member that has no share and is about to get none will bring everything up to date before it does.
+    if (this.#confirmed.length === 0 && this.#sent.length === 0) this.#earlier = [];
+    else {
+      const given = before.filter((rival) => !this.#rivals.includes(rival) && this.#mayClaim(rival));
+      this.#earlier = [...this.#earlier.filter((rival) => this.#mayClaim(rival)), ...given];
+      if (given.length > 0) this.#options.onGivenAway();
+    }
+  }
+
+  /** A member with the same division claims nothing that is this member's. */
+  #mayClaim({ record }: Peer): boolean {
+    if (record === undefined || record.kept.length > 0) return true;
+    const isSame = record.hash === this.#options.hash && sameMembers(record.members, this.#confirmed);
+    return record.members.length > 0 && !isSame;
   }
 
   /** The Lease is over: nothing is this member's. */
@@ -119,6 +149,7 @@ export class Division {
   rejoin(): void {
     this.#confirmed = [];
     this.#sent = [];
+    this.#earlier = [];
     this.#busy.clear();
   }
 }

@@ -57,7 +57,10 @@ export class Membership implements Shares {
       id,
       hash: member.hash,
       ownerOf: options.ownerOf ?? ownerOf,
-      onFreed: () => this.#gains.announce(),
+      onGivenAway: () => {
+        this.#confirmation.isNeeded = true;
+        this.#bell.ring();
+      },
     });
     this.#peers = new Peers(member, () => {
       this.#division.follow(this.#decide().rivals);

@@ -10,6 +10,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import { memoryLog, silentLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
+import type { Prepare } from './gains.ts';
 import { ANN_SHARDING_MEMBER } from './member-record.ts';
 import type { Membership } from './membership.ts';
 import { GROUP_IDENTITY, type RunShardedOptions, runSharded } from './run-sharded.ts';
@@ -25,7 +26,10 @@ async function shardedWorld(t: TestContext) {
   const admin = server.client(server.adminUser);
   const kube = withLatency(admin, clock);
   const log = memoryLog();
-  const replica = (id: string, options: Partial<RunShardedOptions> = {}) => {
+  const replica = (
+    id: string,
+    { prepare, ...options }: Partial<RunShardedOptions> & { prepare?: Prepare } = {},
+  ) => {
     const stop = new AbortController();
     const self = {
       id,
@@ -48,6 +52,7 @@ async function shardedWorld(t: TestContext) {
       async (membership, signal) => {
         self.membership = membership;
         self.starts += 1;
+        if (prepare) membership.beforeGain(prepare);
         membership.start();
         await new Promise<void>((resolve) =>
           signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -122,6 +127,29 @@ test('[SCL-1] an object that is worked on stays with its replica until that has 
   assert.ok(!owners([a, b]).includes('b'), 'all are kept');
   for (const turn of turns) turn?.leave();
   await clock.runUntil(() => isWhole(owners([a, b])) && owners([a, b]).includes('b'), 1_000);
+});
+
+test('[SCL-1] what another replica worked on is taken over with caches that show what it did until the end', async (t) => {
+  const { clock, replica, owners } = await shardedWorld(t);
+  const a = replica('a');
+  await clock.runUntil(() => isWhole(owners([a])), 10_000);
+  const turns = KEYS.map((key) => a.membership?.enter(key));
+  let prepared: { fromMs: number; gained: string[] } | undefined;
+  const b = replica('b', {
+    async prepare(before, after) {
+      const gained = KEYS.filter((key) => after(key) && !before(key));
+      const fromMs = clock.monotonicMs();
+      await clock.sleep(30);
+      prepared = { fromMs, gained };
+    },
+  });
+  await clock.advance(20_000);
+  const endedAtMs = clock.monotonicMs();
+  for (const turn of turns) turn?.leave();
+  await clock.runUntil(() => owners([a, b]).includes('b'), 1_000);
+  const taken = KEYS.filter((key) => b.membership?.owns(key));
+  assert.ok(prepared && prepared.fromMs >= endedAtMs, 'caches were brought up to date before that');
+  assert.deepEqual(prepared.gained, taken);
 });
 
 test('[SCL-1] somebody deletes or edits the Lease of a replica: nobody acts twice, and the log says so', async (t) => {
