@@ -50,9 +50,9 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   // What was begun for a claim that is gone is cleaned up by the same call, which needs the source once more.
   const pendingFrom: PendingBySource = (source) => [...waitingFrom(source), ...claims.openFrom(source)];
   const snapshots = createSnapshotProtection(context, pendingFrom);
-  const claims = createClaimReconciler(context, async (claim, signal) => {
+  const claims = createClaimReconciler(context, (claim) => {
     clones?.lookAtSourceOf(claim);
-    await snapshots.releaseSourceOf(claim, signal);
+    snapshots.lookAtSourceOf(claim);
   });
   const volumes = createVolumeReconciler(
     context,
@@ -82,7 +82,8 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
         claims.run(signal),
         volumes.run(signal),
         clones?.run(signal),
-        whole('snapshot-sweep', (ours) => snapshots.run(ours), signal),
+        snapshots.run(signal),
+        whole('snapshot-sweep', (ours) => snapshots.runSweep(ours), signal),
         capacity && whole('capacity', (ours) => capacity.run(here, ours), signal),
       ]);
     },

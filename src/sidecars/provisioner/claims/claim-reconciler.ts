@@ -56,7 +56,7 @@ export function createClaimReconciler(
     releaseSource,
   };
   const { ledger, attempts } = work;
-  /** Deleted claims of which nothing is left but an intent on its way out of the ledger. */
+  /** Claims of which nothing is left but an intent on its way out of the ledger. */
   const leaving = new Set<PersistentVolumeClaim>();
   const driver = context.driver.name;
   const node =
@@ -89,7 +89,9 @@ export function createClaimReconciler(
     },
     deleted: (claim) => {
       const { uid } = claim.metadata;
-      if (ledger.get(uid) || attempts.of(uid)?.is === 'asking') add(claim);
+      // Another replica has finished what this one may have begun.
+      const isOurs = shares === undefined || shares.owns(uid);
+      if (isOurs && (ledger.get(uid) || attempts.of(uid)?.is === 'asking')) add(claim);
       else attempts.delete(uid);
     },
   });
@@ -152,14 +154,13 @@ export function createClaimReconciler(
       case 'drop-intent': {
         const { inLedger } = run.attempt;
         await dropIntent(run);
-        if (claim === undefined && inLedger !== undefined)
-          await releaseSourceOfGone(claimOf(inLedger), signal);
+        if (inLedger !== undefined && !step.isRecorded) void releaseSourceOnceLeft(claimOf(inLedger), signal);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
-        if (claim) await work.releaseSource(claim, signal);
+        if (claim) work.releaseSource(claim);
         return done;
       }
       case 'release-source':
-        if (claim) await work.releaseSource(claim, signal);
+        if (claim) work.releaseSource(claim);
         return done;
       case 'provision':
         return provisionClaim({ ...run, storageClass: step.storageClass } as ProvisionRun);
@@ -174,21 +175,20 @@ export function createClaimReconciler(
   }
 
   /** Whoever found the intent after a crash would ask for the volume again, and needs the source for that. */
-  async function releaseSourceOfGone(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+  async function releaseSourceOnceLeft(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     if (sourceKeyOf(claim) === undefined) return;
     leaving.add(claim);
-    try {
-      await ledger.left(claim.metadata.uid, signal);
-    } finally {
-      leaving.delete(claim);
-    }
-    await work.releaseSource(claim, signal);
+    await ledger.left(claim.metadata.uid, signal).catch(() => {});
+    leaving.delete(claim);
+    if (!signal.aborted) work.releaseSource(claim);
   }
 
   return {
     /** Claims, also deleted ones, for which a call with this source may be made or repeated. */
     openFrom(sourceKey: string): PersistentVolumeClaim[] {
-      const open = [...ledger.all(), ...attempts.openIntents()].map(claimOf);
+      // What another replica has taken over counts by its claim, which has the intent.
+      const ours = [...attempts.openIntents()].filter(({ uid }) => shares?.owns(uid) ?? true);
+      const open = [...ledger.all(), ...ours].map(claimOf);
       return [...open, ...leaving].filter((claim) => sourceKeyOf(claim) === sourceKey);
     },
     open: (signal: AbortSignal) => ledger.open(signal),

@@ -29,7 +29,7 @@ export interface ClaimWork extends ProvisionerContext {
   ledger: LeaseLedger<Intent>;
   attempts: Attempts;
   /** The claim's volume exists, or never will: its source's protection may be removed. */
-  releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
+  releaseSource(claim: PersistentVolumeClaim): void;
 }
 
 /** One run over one claim. */

@@ -1,5 +1,5 @@
-// Removes the source finalizer of snapshots that no pending claim restores from: right after a volume was created, and
-// in a periodic sweep for leftovers of crashes. Writes VolumeSnapshots; lists them only for the sweep.
+// Removes the source finalizer of snapshots that no pending claim restores from: once the last such claim is bound or gone,
+// and in a periodic sweep for leftovers of crashes. Watches claims; writes VolumeSnapshots, and lists them only for the sweep.
 
 import {
   type PersistentVolumeClaim,
@@ -11,6 +11,8 @@ import { nameFromKey } from '../../../api/object.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
+import { createLoop } from '../../../runtime/queue/create-loop.ts';
+import { done, type Outcome } from '../../../runtime/queue/loop.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
@@ -19,6 +21,28 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
   const { kube, clock, log, driver, shares } = context;
   const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
   const sweepIntervalMs = takesSnapshots ? context.flags.snapshotOrphanSweepIntervalMs : 0;
+  const loop = createLoop({ ...context.loop, name: 'snapshot-protection', reconcile });
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    try {
+      await release(await kube.get(volumeSnapshots, nameFromKey(key), { signal }), signal);
+    } catch (error) {
+      // Gone, or roles from before this protection existed.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+    }
+    return done;
+  }
+
+  const lookAtSource = (claim: PersistentVolumeClaim): void => {
+    const key = sourceKeyOf(claim);
+    if (key?.startsWith('snapshot:')) loop.add(key.slice('snapshot:'.length));
+  };
+  context.informers.of(persistentVolumeClaims).subscribe({
+    deleted: (claim) => {
+      const isOurs = shares === undefined || shares.owns(claim.metadata.uid);
+      if (!claim.spec.volumeName && isOurs) lookAtSource(claim);
+    },
+  });
 
   async function release(object: VolumeSnapshot, signal: AbortSignal): Promise<void> {
     const { name, namespace = '' } = object.metadata;
@@ -50,19 +74,10 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
   }
 
   return {
-    /** Of this claim, whose volume exists. On failure the sweep does it later. */
-    async releaseSourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-      const key = sourceKeyOf(claim);
-      if (!key?.startsWith('snapshot:')) return;
-      try {
-        const name = nameFromKey(key.slice('snapshot:'.length));
-        await release(await kube.get(volumeSnapshots, name, { signal }), signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        log.v(3).info('Could not remove the source finalizer of a snapshot', { snapshot: key, err: error });
-      }
-    },
-    async run(signal: AbortSignal): Promise<void> {
+    run: (signal: AbortSignal): Promise<void> => loop.run(signal),
+    /** The claim, or an attempt for it, needs its source no longer. */
+    lookAtSourceOf: lookAtSource,
+    async runSweep(signal: AbortSignal): Promise<void> {
       if (sweepIntervalMs === 0) return;
       while (!signal.aborted) {
         await sweep(signal).catch((error: unknown) => {

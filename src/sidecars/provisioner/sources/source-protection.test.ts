@@ -8,8 +8,10 @@ import {
   customResourceDefinitions,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  type VolumeSnapshot,
   volumeSnapshots,
 } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { testServer } from '../../../apiserver/testing/test-server.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
@@ -21,14 +23,21 @@ import { seededRandom } from '../../../runtime/random.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { createCloneProtection, indexPendingBySource } from './clone-protection.ts';
+import { sourceKeyOf } from './data-source.ts';
 import { findSource } from './find-source.ts';
 import { createSnapshotProtection } from './snapshot-protection.ts';
 
 const SNAPSHOTS = 'snapshot.storage.k8s.io';
-const restores: PersistentVolumeClaim = {
-  metadata: { name: 'new', namespace: 'default' },
-  spec: { dataSource: { apiGroup: SNAPSHOTS, kind: 'VolumeSnapshot', name: 's' } },
-} as unknown as PersistentVolumeClaim;
+const restoring = (snapshot: string): PersistentVolumeClaim =>
+  ({
+    metadata: { name: 'new', namespace: 'default' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      dataSource: { apiGroup: SNAPSHOTS, kind: 'VolumeSnapshot', name: snapshot },
+    },
+  }) as unknown as PersistentVolumeClaim;
+const restores = restoring('s');
 
 async function snapshotWorld(
   t: TestContext,
@@ -63,21 +72,74 @@ async function snapshotWorld(
       return promise;
     },
   };
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const informers = createInformers({
+    kube: admin,
+    clock: realClock,
+    random: seededRandom('snapshots'),
+    log,
+  });
   const context = (kube: KubeClient) =>
     ({
       kube,
       clock,
       log,
+      informers,
+      loop: { clock: realClock, random: seededRandom('snapshots'), log, workers: 1 },
       driver: { controller: new Set(given.capabilities ?? ['CREATE_DELETE_SNAPSHOT']) },
       flags: { snapshotOrphanSweepIntervalMs: given.intervalMs ?? 1000 },
     }) as unknown as ProvisionerContext;
+  const later = { name: 'later', namespace: 'default' };
+  const protection = (kube: KubeClient = admin) =>
+    createSnapshotProtection(context(kube), (key) => {
+      asked.push(key);
+      return pending.filter((claim) => sourceKeyOf(claim) === key);
+    });
+  const informerOfSnapshots = informers.of(volumeSnapshots);
+  /** The loop has one worker: when the snapshot that it looks at last has lost its finalizer, it is done with the others. */
+  async function upToNow(look: (claim: PersistentVolumeClaim) => void): Promise<void> {
+    await admin.create(volumeSnapshots, {
+      metadata: { ...later, finalizers: [FINALIZER_SNAPSHOT_SOURCE_PROTECTION] },
+      spec: { source: { persistentVolumeClaimName: 'c' } },
+    });
+    look(restoring('later'));
+    const isReleased = (each: VolumeSnapshot | undefined): boolean => each?.metadata.finalizers === undefined;
+    await informerOfSnapshots.waitFor(
+      'default/later',
+      (each) => each !== undefined && isReleased(each),
+      AbortSignal.timeout(20_000),
+    );
+  }
   return {
-    ...{ admin, log, asked, pending },
-    protection: (kube: KubeClient = admin) =>
-      createSnapshotProtection(context(kube), (key) => {
-        asked.push(key);
-        return pending;
-      }),
+    ...{ admin, log, asked, pending, protection },
+    /** Looks at the sources of these claims. */
+    async look(...claims: PersistentVolumeClaim[]) {
+      const snapshots = protection();
+      informers.start(stop.signal);
+      await informers.synced(stop.signal);
+      void snapshots.run(stop.signal);
+      for (const claim of claims) snapshots.lookAtSourceOf(claim);
+      await upToNow(snapshots.lookAtSourceOf);
+    },
+    /** The protection runs, a claim is made and deleted. */
+    async lose(claim: PersistentVolumeClaim) {
+      const snapshots = protection();
+      informers.start(stop.signal);
+      await informers.synced(stop.signal);
+      void snapshots.run(stop.signal);
+      await admin.create(persistentVolumeClaims, claim);
+      await admin.patch(
+        persistentVolumeClaims,
+        { name: claim.metadata.name, namespace: 'default' },
+        { metadata: { finalizers: null } },
+        { type: 'merge' },
+      );
+      await admin.delete(persistentVolumeClaims, { name: claim.metadata.name, namespace: 'default' });
+      const isGone = (each: PersistentVolumeClaim | undefined): boolean => each === undefined;
+      await informers.of(persistentVolumeClaims).waitFor(keyOf(claim), isGone, AbortSignal.timeout(20_000));
+      await upToNow(snapshots.lookAtSourceOf);
+    },
     async swept() {
       await paused.promise;
       paused = Promise.withResolvers();
@@ -93,41 +155,50 @@ const { signal } = new AbortController();
 
 test('[PROV-7] a snapshot loses its protection after the restore, and only that', async (t) => {
   const world = await snapshotWorld(t, { finalizers: ['test/a', FINALIZER_SNAPSHOT_SOURCE_PROTECTION] });
-  await world.protection().releaseSourceOf(restores, signal);
+  await world.look(restores);
   assert.deepEqual(await world.finalizers(), ['test/a']);
-  assert.deepEqual(world.asked, ['snapshot:default/s']);
+  assert.deepEqual(world.asked, ['snapshot:default/s', 'snapshot:default/later']);
+});
+
+test('[PROV-7] a snapshot loses its protection when the claim that restores it is deleted without a volume', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.lose(restores);
+  assert.deepEqual(await world.finalizers(), []);
+});
+
+test('[PROV-7] a claim that is deleted with its volume has nothing to do with its source any more', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.lose({ ...restores, spec: { ...restores.spec, volumeName: 'pv' } });
+  assert.ok(await world.isUnwritten());
 });
 
 test('[PROV-7] a snapshot keeps its protection while another claim restores from it', async (t) => {
   const world = await snapshotWorld(t);
   world.pending.push(restores);
-  await world.protection().releaseSourceOf(restores, signal);
+  await world.look(restores);
   assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
 });
 
 test('[PROV-7] a snapshot without protection is not written, nor a source that is none', async (t) => {
   const world = await snapshotWorld(t, { finalizers: ['test/a'] });
-  await world.protection().releaseSourceOf(restores, signal);
   const clone = { ...restores, spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 's' } } };
-  await world.protection().releaseSourceOf(clone, signal);
-  await world.protection().releaseSourceOf({ ...restores, spec: {} }, signal);
+  await world.look(restores, clone as PersistentVolumeClaim, { ...restores, spec: {} });
   assert.ok(await world.isUnwritten());
-  assert.deepEqual(world.asked, []);
-  assert.doesNotMatch(world.log.text(), /Could not remove|Removed/);
+  assert.deepEqual(world.asked, ['snapshot:default/later']);
 });
 
-test('[PROV-7] a snapshot that cannot be read is left to the sweep', async (t) => {
+test('[PROV-7] a snapshot that is gone needs no protection', async (t) => {
   const world = await snapshotWorld(t);
-  const gone = { ...restores, spec: { dataSource: { ...restores.spec.dataSource, name: 'gone' } } };
-  await world.protection().releaseSourceOf(gone as PersistentVolumeClaim, signal);
-  assert.match(world.log.text(), /Could not remove the source finalizer/);
+  await world.look(restoring('gone'));
+  assert.deepEqual(world.asked, ['snapshot:default/later']);
+  assert.doesNotMatch(world.log.text(), /retry|again/);
 });
 
 test('[PROV-7] the sweep removes leftovers, at its start and at intervals, until it is stopped', async (t) => {
   const world = await snapshotWorld(t);
   world.pending.push(restores);
   const stop = new AbortController();
-  const running = world.protection().run(stop.signal);
+  const running = world.protection().runSweep(stop.signal);
   await world.swept();
   assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
   world.pending.pop();
@@ -141,7 +212,7 @@ test('[PROV-7] the sweep removes leftovers, at its start and at intervals, until
 for (const given of [{ capabilities: [] }, { intervalMs: 0 }]) {
   test(`[PROV-7] there is no sweep with ${JSON.stringify(given)}`, async (t) => {
     const world = await snapshotWorld(t, given);
-    await world.protection().run(signal);
+    await world.protection().runSweep(signal);
     assert.ok(await world.isUnwritten());
   });
 }
@@ -165,7 +236,7 @@ for (const [reason, code, isTold] of [
       get: world.admin.get.bind(world.admin),
     } as unknown as KubeClient;
     const stop = new AbortController();
-    const running = world.protection(kube).run(stop.signal);
+    const running = world.protection(kube).runSweep(stop.signal);
     await world.swept();
     assert.equal(/Could not list snapshots/.test(world.log.text()), isTold);
     world.sweepAgain();

@@ -111,7 +111,7 @@ export async function claimBench(t: TestContext, parameters: Record<string, stri
     ...{ ledger, attempts },
     claims: new ReadYourWrites(claims),
     planner: createVolumePlanner({ ...context, topology: undefined }),
-    releaseSource: async () => {},
+    releaseSource() {},
   };
   informers.start(signal);
   await informers.synced(signal);
