@@ -51,7 +51,7 @@ export const command = defineCommand({
       default: 'off',
     }),
     replicas: intFlag({
-      help: 'So many replicas of each sidecar, each on its share (--sharding), which also hang and come back; other worlds than without it',
+      help: 'From two up to so many replicas of each sidecar, each on its share (--sharding), which also hang and come back; other worlds than without it',
       min: 1,
     }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
@@ -79,13 +79,16 @@ export const command = defineCommand({
       ...(flags.replicas !== undefined && { replicas: flags.replicas }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
-    return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs, source }, options, {
+    const range = { from, to, source, keepGoing: flags.keepGoing, jobs: flags.jobs };
+    return runRange({ ...range, again: flagsOf(given, flags) }, options, {
       signal,
       stdout,
       stderr,
     });
   },
 });
+
+type SeedFlag = 'faults' | 'driver' | 'recording' | 'driverName' | 'driverModule' | 'audit' | 'replicas';
 
 async function trace(
   seed: number,
@@ -103,11 +106,19 @@ async function trace(
 }
 
 async function runRange(
-  range: { from: number; to: number; keepGoing: boolean; jobs: number; source: SubjectSource | undefined },
+  range: {
+    from: number;
+    to: number;
+    keepGoing: boolean;
+    jobs: number;
+    source: SubjectSource | undefined;
+    /** The flags that a report says, so that its seed can be run again. */
+    again: string;
+  },
   options: SimulateOptions & { faults: ReadonlySet<Fault> },
   ports: { signal: AbortSignal; stdout: CommandOutput; stderr: CommandOutput },
 ): Promise<ExitCode> {
-  const { from, to, keepGoing, jobs, source } = range;
+  const { from, to, keepGoing, jobs, source, again } = range;
   const { signal, stdout, stderr } = ports;
   const startedMs = realClock.monotonicMs();
   let toldMs = startedMs;
@@ -169,18 +180,23 @@ async function runRange(
     stderr.write(`seed ${first} violates an invariant; shrinking the run\n`);
     const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
     const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
-    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn), flagsOf(source)));
+    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn), again));
   }
   stdout.write(summary);
   return failed.length > 0 ? ExitCode.failed : ExitCode.ok;
 }
 
-/** As they were given. */
-function flagsOf(source: SubjectSource | undefined): string {
-  const { recording, driverName, driverModule } = source ?? {};
-  const given = { recording, 'driver-name': driverName, 'driver-module': driverModule };
-  return Object.entries(given)
-    .map(([flag, value]) => (value === undefined ? '' : ` --${flag} ${value}`))
+/** Those that decide what a seed is, as they were given. */
+function flagsOf(
+  given: ReadonlySet<string>,
+  { faults, driver, recording, driverName, driverModule, audit, replicas }: Record<SeedFlag, unknown>,
+): string {
+  const values = {
+    ...{ faults, driver, recording, audit, replicas },
+    ...{ 'driver-name': driverName, 'driver-module': driverModule },
+  };
+  return Object.entries(values)
+    .map(([flag, value]) => (given.has(flag) ? ` --${flag} ${value}` : ''))
     .join('');
 }
 

@@ -43,7 +43,7 @@ const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authen
 type RunShardedPorts = Pick<RunShardedOptions, 'kube' | 'clock' | 'log'>;
 
 /** Longer than by default: renewals are most of what happens in a world with replicas. */
-const SIM_MEMBER_DURATION_MS = 5_000;
+export const SIM_MEMBER_DURATION_MS = 10_000;
 
 const NODE_HOST = {
   os: 'linux',

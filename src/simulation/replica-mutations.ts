@@ -11,6 +11,7 @@ import {
 } from '../runtime/sharding/member-record.ts';
 import { memberTimes } from '../runtime/sharding/member-times.ts';
 import { ownerOf } from '../runtime/sharding/rendezvous.ts';
+import { SIM_MEMBER_DURATION_MS } from './components.ts';
 import { type Mutation, seenAs } from './mutation.ts';
 
 /** The Lease as if its member had said something else. Other Leases are unchanged. */
@@ -28,7 +29,9 @@ export const REPLICA_MUTATIONS = {
   'late-deadline': {
     what: 'fence: a replica goes on for a minute after its last renewal, while others count it as dead',
     rule: 'two-owners',
-    sharding: () => ({ member: { times: { ...memberTimes(5_000), renewDeadlineMs: 60_000 } } }),
+    sharding: () => ({
+      member: { times: { ...memberTimes(SIM_MEMBER_DURATION_MS), renewDeadlineMs: 60_000 } },
+    }),
   },
   'takes-silence-for-death': {
     what: 'fence: a replica reads nothing from the server before it takes over, so that a late watch kills others',

@@ -9,7 +9,7 @@ import { processNames } from './plan.ts';
 import type { World } from './world.ts';
 
 const LOOK_MS = 250;
-/** After the last process came or went: a Lease runs out (5 s), a newcomer listens (5 s), and late watches (65 s) catch up. */
+/** After the last process came or went: a Lease runs out (10 s), a newcomer listens (10 s), and late watches (65 s) catch up. */
 const BOUND_MS = 90_000;
 
 export function watchShares(world: World): void {
