@@ -1,7 +1,7 @@
 // Removes the cloning finalizer of claims that are being deleted, once no clone of them is pending. Watches and writes
 // claims; nothing else ever removes this finalizer.
 
-import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
@@ -31,10 +31,18 @@ export function indexPendingBySource({
 }
 
 export function createCloneProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
-  const { kube, flags } = context;
+  const { kube, flags, driver } = context;
   const claims = context.informers.of(persistentVolumeClaims);
+  const volumes = context.informers.of(persistentVolumes);
+  // The provisioner of another driver may still ask for a volume from it, for a claim that is gone.
+  const isOfAnotherDriver = ({ spec }: PersistentVolumeClaim): boolean => {
+    const volume = volumes.get(spec.volumeName ?? '');
+    return volume !== undefined && volume.spec.csi?.driver !== driver.name;
+  };
   const isDue = (claim: PersistentVolumeClaim) =>
-    claim.metadata.deletionTimestamp !== undefined && hasFinalizer(claim, FINALIZER_CLONE_PROTECTION);
+    claim.metadata.deletionTimestamp !== undefined &&
+    hasFinalizer(claim, FINALIZER_CLONE_PROTECTION) &&
+    !isOfAnotherDriver(claim);
 
   const loop = createLoop({
     ...context.loop,

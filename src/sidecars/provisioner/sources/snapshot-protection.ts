@@ -5,11 +5,14 @@ import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type VolumeSnapshot,
+  volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
+import { provisionerOf } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
@@ -18,7 +21,7 @@ import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 export function createSnapshotProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
-  const { kube, clock, log, driver, shares } = context;
+  const { kube, clock, log, driver, nodeName, shares } = context;
   const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
   const sweepIntervalMs = takesSnapshots ? context.flags.snapshotOrphanSweepIntervalMs : 0;
   const loop = createLoop({ ...context.loop, name: 'snapshot-protection', reconcile });
@@ -39,8 +42,9 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
   };
   context.informers.of(persistentVolumeClaims).subscribe({
     deleted: (claim) => {
-      const isOurs = shares === undefined || shares.owns(claim.metadata.uid);
-      if (!claim.spec.volumeName && isOurs) lookAtSource(claim);
+      // Only the provisioner that worked on the claim knows whether something is left of that.
+      const isOurs = provisionerOf(claim) === driver.name && nodeName === undefined;
+      if (!claim.spec.volumeName && isOurs && (shares?.owns(claim.metadata.uid) ?? true)) lookAtSource(claim);
     },
   });
 
@@ -50,6 +54,7 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     if (!hasFinalizer(object, finalizer)) return;
     const source = sourceKey({ kind: 'snapshot', name, namespace });
     if (pendingFrom(source).length > 0 || (await isPendingElsewhere(source, signal))) return;
+    if (await isOfAnotherDriver(object, signal)) return;
     await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
     log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
   }
@@ -59,6 +64,14 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     if (shares === undefined) return false;
     const { items } = await kube.list(persistentVolumeClaims, { signal });
     return items.some((claim) => !claim.spec.volumeName && sourceKeyOf(claim) === source);
+  }
+
+  /** Its provisioner may still ask for a volume from it, for a claim that is gone. */
+  async function isOfAnotherDriver({ status }: VolumeSnapshot, signal: AbortSignal): Promise<boolean> {
+    const name = status?.boundVolumeSnapshotContentName;
+    if (!name) return false;
+    const content = await ifThere(kube.get(volumeSnapshotContents, { name }, { signal }));
+    return content !== undefined && content.spec.driver !== driver.name;
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {

@@ -8,11 +8,17 @@ import {
   customResourceDefinitions,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  persistentVolumes,
   type VolumeSnapshot,
+  volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
-import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import {
+  ANN_STORAGE_PROVISIONER,
+  FINALIZER_CLONE_PROTECTION,
+  FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
+} from '../../../api/well-known.ts';
 import { testServer } from '../../../apiserver/testing/test-server.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
@@ -30,7 +36,7 @@ import { createSnapshotProtection } from './snapshot-protection.ts';
 const SNAPSHOTS = 'snapshot.storage.k8s.io';
 const restoring = (snapshot: string): PersistentVolumeClaim =>
   ({
-    metadata: { name: 'new', namespace: 'default' },
+    metadata: { name: 'new', namespace: 'default', annotations: { [ANN_STORAGE_PROVISIONER]: 'd' } },
     spec: {
       accessModes: ['ReadWriteOnce'],
       resources: { requests: { storage: '1Gi' } },
@@ -41,15 +47,19 @@ const restores = restoring('s');
 
 async function snapshotWorld(
   t: TestContext,
-  given: { finalizers?: string[]; capabilities?: ControllerCapability[]; intervalMs?: number } = {},
+  given: {
+    finalizers?: string[];
+    capabilities?: ControllerCapability[];
+    intervalMs?: number;
+    nodeName?: string;
+  } = {},
 ) {
   const server = await testServer(t);
   const admin = server.client(server.adminUser);
-  const crd = new URL(
-    '../../../../deploy/crds/snapshot.storage.k8s.io_volumesnapshots.yaml',
-    import.meta.url,
-  );
-  await admin.create(customResourceDefinitions, parse(await readFile(crd, 'utf8')));
+  for (const plural of ['volumesnapshots', 'volumesnapshotcontents']) {
+    const crd = new URL(`../../../../deploy/crds/snapshot.storage.k8s.io_${plural}.yaml`, import.meta.url);
+    await admin.create(customResourceDefinitions, parse(await readFile(crd, 'utf8')));
+  }
   const finalizers = given.finalizers ?? [FINALIZER_SNAPSHOT_SOURCE_PROTECTION];
   const name = { name: 's', namespace: 'default' };
   const made = await admin.create(volumeSnapshots, {
@@ -86,8 +96,9 @@ async function snapshotWorld(
       clock,
       log,
       informers,
+      nodeName: given.nodeName,
       loop: { clock: realClock, random: seededRandom('snapshots'), log, workers: 1 },
-      driver: { controller: new Set(given.capabilities ?? ['CREATE_DELETE_SNAPSHOT']) },
+      driver: { name: 'd', controller: new Set(given.capabilities ?? ['CREATE_DELETE_SNAPSHOT']) },
       flags: { snapshotOrphanSweepIntervalMs: given.intervalMs ?? 1000 },
     }) as unknown as ProvisionerContext;
   const later = { name: 'later', namespace: 'default' };
@@ -145,6 +156,20 @@ async function snapshotWorld(
       paused = Promise.withResolvers();
     },
     sweepAgain: () => pauses.shift()?.(),
+    /** Binds the snapshot to a content of this driver. */
+    async bindTo(driver: string) {
+      await admin.create(volumeSnapshotContents, {
+        metadata: { name: 'content' },
+        spec: {
+          driver,
+          deletionPolicy: 'Delete',
+          source: { snapshotHandle: 'h' },
+          volumeSnapshotRef: { ...name, uid: made.metadata.uid },
+        },
+      });
+      const status = { boundVolumeSnapshotContentName: 'content', readyToUse: true };
+      await admin.patch(volumeSnapshots, name, { status }, { type: 'merge', subresource: 'status' });
+    },
     finalizers: async () => (await admin.get(volumeSnapshots, name)).metadata.finalizers ?? [],
     isUnwritten: async () =>
       (await admin.get(volumeSnapshots, name)).metadata.resourceVersion === made.metadata.resourceVersion,
@@ -165,6 +190,34 @@ test('[PROV-7] a snapshot loses its protection when the claim that restores it i
   await world.lose(restores);
   assert.deepEqual(await world.finalizers(), []);
 });
+
+for (const [what, provisioner, nodeName] of [
+  ['of another driver', 'other', undefined],
+  ['that may be the work of another node', 'd', 'n1'],
+] as const) {
+  test(`[PROV-7] a snapshot keeps its protection when a claim ${what} is deleted without a volume`, async (t) => {
+    const world = await snapshotWorld(t, { ...(nodeName !== undefined && { nodeName }) });
+    const annotations = { [ANN_STORAGE_PROVISIONER]: provisioner };
+    await world.lose({ ...restores, metadata: { ...restores.metadata, annotations } });
+    assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
+  });
+}
+
+for (const [driver, left] of [
+  ['d', []],
+  ['other', [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]],
+] as const) {
+  test(`[PROV-7] the sweep of driver d and a snapshot of driver ${driver}`, async (t) => {
+    const world = await snapshotWorld(t);
+    await world.bindTo(driver);
+    const stop = new AbortController();
+    const running = world.protection().runSweep(stop.signal);
+    await world.swept();
+    assert.deepEqual(await world.finalizers(), left);
+    stop.abort();
+    await running;
+  });
+}
 
 test('[PROV-7] a claim that is deleted with its volume has nothing to do with its source any more', async (t) => {
   const world = await snapshotWorld(t);
@@ -265,7 +318,8 @@ async function cloneWorld(t: TestContext) {
     },
   };
   const loop = { clock, random, log, workers: 1 };
-  const context = { kube, informers, grants, loop, flags: { cloningProtectionThreads: 1 } };
+  const driver = { name: 'd' };
+  const context = { kube, informers, grants, loop, driver, flags: { cloningProtectionThreads: 1 } };
   /** For which calls may still be repeated, although they are gone. */
   const open: PersistentVolumeClaim[] = [];
   const pending = indexPendingBySource({ informers, grants } as unknown as ProvisionerContext);
@@ -304,6 +358,10 @@ async function cloneWorld(t: TestContext) {
       await kube.patch(persistentVolumeClaims, name(claim), { metadata }, { type: 'merge' });
       await kube.delete(persistentVolumeClaims, name(claim));
     },
+    volume: (name: string) =>
+      informers
+        .of(persistentVolumes)
+        .waitFor(name, (each) => each !== undefined, AbortSignal.timeout(20_000)),
     gone: (claim: string) =>
       claims.waitFor(`default/${claim}`, (each) => each === undefined, AbortSignal.timeout(20_000)),
     isThere: (claim: string) =>
@@ -348,6 +406,25 @@ test('[PROV-7] a source stays until nothing is left of the attempt for a clone t
   assert.equal(await world.isThere('source'), true);
   world.over(clone);
   await world.gone('source');
+});
+
+test('[PROV-7] a source of another driver is left to that one', async (t) => {
+  const world = await cloneWorld(t);
+  await world.kube.create(persistentVolumes, {
+    metadata: { name: 'foreign' },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      csi: { driver: 'other', volumeHandle: 'h' },
+    },
+  });
+  await world.volume('foreign');
+  await world.make('source', { volumeName: 'foreign' }, PROTECTED);
+  await world.remove('source');
+  await world.make('later', {}, PROTECTED);
+  await world.remove('later');
+  await world.gone('later');
+  assert.equal(await world.isThere('source'), true);
 });
 
 test('[PROV-7] a source that is not deleted keeps its protection', async (t) => {
