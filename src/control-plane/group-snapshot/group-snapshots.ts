@@ -26,7 +26,6 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
-import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import type { cachesSynced } from '../caches-synced.ts';
@@ -58,7 +57,7 @@ export interface GroupSnapshots {
     signal: AbortSignal,
   ): Promise<VolumeGroupSnapshot | undefined>;
   /** The caches show at least what the server has now. */
-  caughtUp(): Promise<unknown>;
+  refresh(): Promise<unknown>;
   /** Looks at everything again. */
   resync(): void;
   follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
@@ -273,8 +272,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
-    caughtUp: () =>
-      Promise.all([caughtUp(groups, { kube, clock }), caughtUp(groupContents, { kube, clock })]),
+    refresh: () => Promise.all([groups.refresh(), groupContents.refresh()]),
     resync() {
       for (const group of groups.list()) groupLoop.add(keyOf(group));
       for (const content of groupContents.list()) contentLoop.add(keyOf(content));

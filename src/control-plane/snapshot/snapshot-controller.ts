@@ -17,7 +17,6 @@ import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -220,9 +219,7 @@ export function createSnapshotController(
     every({ clock, intervalMs: options.resyncMs, signal }, lookAtAll);
   // The finalizers of claims and members depend on all snapshots of the namespace.
   shares?.beforeGain(async () => {
-    await caughtUp(snapshots, { kube, clock });
-    await caughtUp(contents, { kube, clock });
-    await groups?.caughtUp();
+    await Promise.all([snapshots.refresh(), contents.refresh(), groups?.refresh()]);
   });
   shares?.onGain(lookAtAll);
 

@@ -50,6 +50,11 @@ export interface Informer<T extends KubeObject> {
   readonly hasSynced: boolean;
   /** The resourceVersion of the cache: an older object that is not in it is gone. '' before the first list. */
   readonly resourceVersion: string;
+  /**
+   * Lists again. Resolves when the cache shows at least what the server had at the time of the call, however late or silent
+   * the watch is; rejects when the informer has stopped. Calls that come before the list has begun share it.
+   */
+  refresh(): Promise<void>;
   /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */
   waitFor(
     key: string,

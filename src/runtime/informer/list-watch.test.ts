@@ -248,6 +248,20 @@ const cases: Case[] = [
     effects: ['report', 'wait'],
   },
   {
+    name: 'a cache that is doubted is listed again',
+    given: watching,
+    when: { kind: 'doubted' },
+    then: { phase: { name: 'listing', whole: false }, resourceVersion: watching.resourceVersion },
+    effects: ['unstage'],
+  },
+  {
+    name: 'a list that is doubted goes on: it may have begun in time',
+    given: midway,
+    when: { kind: 'doubted' },
+    then: midway,
+    effects: [],
+  },
+  {
     name: 'after waiting, the watch resumes',
     given: { ...watching, phase: { name: 'waiting', then: 'watch' } },
     when: { kind: 'waited' },
@@ -315,6 +329,7 @@ const input: fc.Arbitrary<Input> = fc.oneof(
     failure('BadAnswer', 200),
   ),
   fc.constant<Input>({ kind: 'waited' }),
+  fc.constant<Input>({ kind: 'doubted' }),
 );
 
 test('for any input, a wait has a delay, a swap only ends a list, and a watch has a version', () => {

@@ -36,6 +36,8 @@ export type Input<T extends KubeObject = KubeObject> =
   /** `livedMs`: how long the watch lasted. */
   | { kind: 'ended'; livedMs: number }
   | { kind: 'failed'; error: unknown; livedMs: number }
+  /** Somebody needs to know more than a watch promises. */
+  | { kind: 'doubted' }
   | { kind: 'waited' };
 
 /** Done in order, at once, before the phase that comes with them is begun. */
@@ -82,6 +84,8 @@ export function transition<T extends KubeObject>(state: ListWatchState, input: I
       return onEnded(state, input.livedMs);
     case 'failed':
       return onFailed(state, input.error, input.livedMs);
+    case 'doubted':
+      return onDoubted(state);
     case 'waited':
       return onWaited(state);
   }
@@ -235,6 +239,11 @@ function onWatchFailed<T extends KubeObject>(
     };
   }
   return retry(state, error, 'watch', []);
+}
+
+function onDoubted<T extends KubeObject>(state: ListWatchState): Transition<T> {
+  if (state.phase.name !== 'watching') return { state, effects: [] };
+  return { state: { ...state, phase: listPhase(state) }, effects: [{ kind: 'unstage' }] };
 }
 
 function onWaited<T extends KubeObject>(state: ListWatchState): Transition<T> {

@@ -97,6 +97,11 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
     await source.synced(signal);
   }
 
+  async refresh(): Promise<void> {
+    const source = this.#source ?? (await this.#connected.promise);
+    await source.refresh();
+  }
+
   async waitFor(
     key: string,
     predicate: (object: T | undefined) => boolean,

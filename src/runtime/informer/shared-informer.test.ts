@@ -305,6 +305,73 @@ test('waitFor resolves at once, on a change, or on a deletion, and rejects on ab
   assert.deepEqual(reasons, ['enough', 'predicate']);
 });
 
+for (const streams of [true, false]) {
+  test(`a refresh shows what the server has, although the watch is silent (${streams ? 'streaming lists' : 'pages'})`, async () => {
+    const { clock, kube, world, informers, informer, stop } = setUp();
+    kube.streams = streams;
+    world.create('a', '1');
+    world.create('b', '1');
+    informers.start(stop.signal);
+    await clock.settle();
+    kube.silenceWatches();
+    world.modify('a', '2');
+    world.delete('b');
+    await clock.advance(10_000);
+    assert.notDeepEqual(summary(informer.list()), summary(world.list()));
+    await clock.runUntil(informer.refresh(), 1000);
+    assert.deepEqual(summary(informer.list()), summary(world.list()));
+    assert.equal(kube.openWatches, 1);
+    world.create('c', '1');
+    await clock.settle();
+    assert.deepEqual(summary(informer.list()), summary(world.list()), 'it follows from there');
+  });
+}
+
+test('refreshes share a list that has not begun, and not one that has', async () => {
+  const { clock, kube, world, informers, informer, stop } = setUp();
+  informers.start(stop.signal);
+  await clock.settle();
+  kube.calls.length = 0;
+  await clock.runUntil(Promise.all([informer.refresh(), informer.refresh()]), 1000);
+  assert.deepEqual(kube.calls, ['stream']);
+  let second: Promise<void> | undefined;
+  const calls = record(informer);
+  world.create('a', '1');
+  await clock.settle();
+  kube.silenceWatches();
+  world.create('b', '1');
+  informer.subscribe({
+    added: ({ metadata: { name } }) => {
+      // The list that shows it is under way.
+      if (name === 'b') second = informer.refresh();
+    },
+  });
+  kube.calls.length = 0;
+  await clock.runUntil(informer.refresh(), 1000);
+  assert.ok(second);
+  await clock.runUntil(second, 1000);
+  assert.deepEqual(kube.calls, ['stream', 'stream']);
+  assert.deepEqual(calls, ['+a=1', '+b=1']);
+});
+
+test('a refresh goes on through failures, and rejects when the informer stops', async () => {
+  const { clock, kube, world, informers, informer, stop } = setUp();
+  informers.start(stop.signal);
+  await clock.settle();
+  kube.silenceWatches();
+  world.create('a', '1');
+  kube.failures.push(kubeError('Unreachable', 0), kubeError('InternalError', 500));
+  await clock.runUntil(informer.refresh(), 20_000);
+  assert.deepEqual(summary(informer.list()), summary(world.list()));
+  kube.failures.push(kubeError('Unreachable', 0));
+  const underWay = informer.refresh();
+  const rejected = assert.rejects(underWay, /enough/);
+  stop.abort(new Error('enough'));
+  await clock.settle();
+  await rejected;
+  await assert.rejects(informer.refresh(), /informer of nodes has stopped/);
+});
+
 test('synced rejects when its signal aborts', async () => {
   const { informer } = setUp();
   const impatient = new AbortController();

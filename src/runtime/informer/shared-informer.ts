@@ -7,6 +7,7 @@ import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
 import { selectionOf } from '../kube/selection-of.ts';
 import { areRead } from '../metrics/unread-metrics.ts';
 import type { Log } from '../ports.ts';
+import { childSignal } from '../time/child-signal.ts';
 import { onAbort } from '../time/on-abort.ts';
 import { untilAborted } from '../time/until-aborted.ts';
 import type { Informer, InformerHandler, InformerOptions, InformerPorts } from './informer.ts';
@@ -36,6 +37,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #subscribers: Subscribers<T>;
   readonly #synced = Promise.withResolvers<void>();
   readonly #staged: StagedList<T>;
+  /** Who waits for a list that has not begun yet, and who for the one under way. */
+  #asked: PromiseWithResolvers<void>[] = [];
+  #awaited: PromiseWithResolvers<void>[] = [];
+  /** Ends the watch under way, if there is one, so that a list can begin. */
+  #endWatch: (() => void) | undefined;
   /** While a large cache is swapped: the end of that. */
   #swapping: Promise<void> | undefined;
   #hasSynced = false;
@@ -95,6 +101,15 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     return untilAborted(this.#synced.promise, signal);
   }
 
+  refresh(): Promise<void> {
+    if (this.#stopped)
+      return Promise.reject(new Error(`the informer of ${this.resource.plural} has stopped`));
+    const listed = Promise.withResolvers<void>();
+    this.#asked.push(listed);
+    this.#endWatch?.();
+    return listed.promise;
+  }
+
   async waitFor(
     key: string,
     predicate: (object: T | undefined) => boolean,
@@ -117,6 +132,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
     onAbort(signal, () => {
       this.#stopped = true;
+      for (const { reject } of [...this.#asked, ...this.#awaited]) reject(signal.reason);
     });
     let state = initialState({
       streams: this.#ports.streams ?? true,
@@ -125,12 +141,16 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     while (!signal.aborted) {
       state = await this.#perform(state, signal);
       if (this.#swapping !== undefined) await this.#swapping;
+      if (this.#asked.length > 0) state = this.#step(state, { kind: 'doubted' });
     }
   }
 
   /** Carries out the phase to its end, and returns the state after it. */
   async #perform(state: ListWatchState, signal: AbortSignal): Promise<ListWatchState> {
     const { phase } = state;
+    if (phase.name === 'streaming' || (phase.name === 'listing' && phase.continue === undefined)) {
+      this.#awaited.push(...this.#asked.splice(0));
+    }
     switch (phase.name) {
       case 'listing':
         return this.#fetchPage(state, phase, signal);
@@ -180,25 +200,33 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     const { clock, kube, random } = this.#ports;
     const openedMs = clock.monotonicMs();
     let current = state;
+    const watch = childSignal(signal);
+    this.#endWatch = () => {
+      if (current.phase.name === 'watching') watch.abort(new Error('listing again'));
+    };
     try {
       const events = kube.watch(this.resource, {
         ...selectionOf(this.#options),
         ...from,
-        signal,
+        signal: watch.signal,
         allowBookmarks: true,
         ...(this.#ports.ownsObjects && { withoutManagedFields: true }),
         timeoutSeconds: WATCH_MIN_SECONDS + random.int(WATCH_MIN_SECONDS),
       });
       for await (const event of events) {
-        if (signal.aborted) return current;
+        if (watch.signal.aborted) return current;
         current = this.#step(current, { kind: 'event', event });
         if (this.#swapping !== undefined) await this.#swapping;
+        if (this.#asked.length > 0 && current.phase.name === 'watching') return current;
       }
-      if (signal.aborted) return current;
+      if (watch.signal.aborted) return current;
       return this.#step(current, { kind: 'ended', livedMs: clock.monotonicMs() - openedMs });
     } catch (error) {
-      if (signal.aborted) return current;
+      if (watch.signal.aborted) return current;
       return this.#step(current, { kind: 'failed', error, livedMs: clock.monotonicMs() - openedMs });
+    } finally {
+      this.#endWatch = undefined;
+      watch.detach();
     }
   }
 
@@ -274,6 +302,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #swapped(): void {
+    for (const { resolve } of this.#awaited.splice(0)) resolve();
     if (this.#hasSynced) return;
     this.#hasSynced = true;
     this.#synced.resolve();

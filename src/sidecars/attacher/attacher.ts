@@ -14,7 +14,6 @@ import { driverOnNode } from '../../api/volumes.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
-import { caughtUp } from '../../runtime/sharding/caught-up.ts';
 import { attachmentKey, volumeKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -146,7 +145,7 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: flags.resyncMs, signal }, lookAtAll);
   // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
-  shares?.beforeGain(() => caughtUp(attachments, { kube, clock }));
+  shares?.beforeGain(() => attachments.refresh());
   shares?.onGain(() => {
     for (const attachment of attachments.list()) {
       const isSettled = attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined;

@@ -48,6 +48,7 @@ function manualInformer(resource: Resource) {
       return () => handlers.delete(handler);
     },
     synced: async () => {},
+    refresh: async () => {},
     waitFor: () => Promise.reject(new Error('a manual informer waits for nothing')),
   };
   return {

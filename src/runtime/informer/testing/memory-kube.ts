@@ -14,6 +14,7 @@ export class MemoryKube implements Pick<KubeClient, 'list' | 'watch'> {
   streams = true;
   installed = true;
   readonly #open = new Set<(error?: KubeError) => void>();
+  #silences = 0;
 
   constructor(world: World) {
     this.world = world;
@@ -22,6 +23,11 @@ export class MemoryKube implements Pick<KubeClient, 'list' | 'watch'> {
   /** Ends all open watches: properly, or with an error. */
   breakWatches(error?: KubeError): void {
     for (const end of [...this.#open]) end(error);
+  }
+
+  /** Nothing comes through the watches that are open now. */
+  silenceWatches(): void {
+    this.#silences += 1;
   }
 
   get openWatches(): number {
@@ -43,6 +49,7 @@ export class MemoryKube implements Pick<KubeClient, 'list' | 'watch'> {
 
   async *watch<T extends KubeObject>(_: unknown, options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>> {
     this.calls.push(options.sendInitialEvents ? 'stream' : 'watch');
+    const silences = this.#silences;
     if (options.sendInitialEvents && !this.streams) throw kubeError('Invalid', 422);
     this.#check();
     let version = Number(options.resourceVersion ?? 0);
@@ -63,7 +70,7 @@ export class MemoryKube implements Pick<KubeClient, 'list' | 'watch'> {
     this.#open.add(end);
     try {
       while (over === undefined) {
-        const events = this.world.since(version);
+        const events = this.#silences > silences ? [] : this.world.since(version);
         if (events === undefined) throw kubeError('Expired', 410);
         for (const event of events) {
           version = Number(event.object.metadata.resourceVersion);
