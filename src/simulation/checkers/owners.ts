@@ -12,7 +12,8 @@ export function ownerChecker({ plan, violate }: Rules): Checker {
   return {
     process({ process, what }) {
       if (what === 'is paused') excused.add(process);
-      else excused.delete(process);
+      // A process that hangs does not hear it.
+      else if (what !== 'is told to stop') excused.delete(process);
       if (what !== 'is paused' && what !== 'goes on' && what !== 'is told to stop') {
         for (const callers of underWay.values()) callers.delete(process);
       }
