@@ -25,9 +25,9 @@ const table: { name: string; peers: Peer[]; members: string[]; rivals: string[];
   },
   { name: 'one that has left', peers: [peer('a', { left: true })], members: ['me'], rivals: [] },
   {
-    name: 'one that is silent: no longer a member, and still a rival until the server was asked',
+    name: 'one that is silent: still a member until the server was asked',
     peers: [peer('a', {}, { overAtMs: NOW_MS })],
-    members: ['me'],
+    members: ['a', 'me'],
     rivals: ['a'],
     isInDoubt: true,
   },

@@ -48,11 +48,9 @@ export function decideShares({ id, hash, peers, nowMs, mayAct }: SharesInput): S
   for (const peer of peers) {
     if (peer.record?.left || peer.isDead) continue;
     rivals.push(peer);
-    if (nowMs >= peer.overAtMs) {
-      isInDoubt = true;
-      continue;
-    }
-    nextChangeMs = Math.min(nextChangeMs, peer.overAtMs);
+    // It keeps its share until the server was asked: where only the watch is late, nothing changes hands.
+    if (nowMs >= peer.overAtMs) isInDoubt = true;
+    else nextChangeMs = Math.min(nextChangeMs, peer.overAtMs);
     if (peer.record === undefined) continue;
     if (peer.record.hash < hash) {
       waitsFor = `${peer.id} divides with hash version ${peer.record.hash}, this replica with ${hash}; the lower one works`;

@@ -9,8 +9,8 @@ export interface MemberTimes {
 }
 
 /**
- * Short, so that the share of a replica that was killed is taken over within two seconds: the duration, a write and a
- * read. See docs/decisions/0031-shares.md.
+ * Short, so that the share of a replica that was killed is taken over within two seconds: the duration, a read, a
+ * write and another read. See docs/decisions/0031-shares.md.
  */
 export const DEFAULT_MEMBER_DURATION_MS = 1_500;
 

@@ -207,6 +207,25 @@ test('[SCL-1] a replica that cannot renew stops before others take over, and com
   assert.equal(a.starts, 2, 'its work was ended and begun again');
 });
 
+test('[SCL-1] while the watch of Leases is silent nothing changes hands: the server is asked before anybody counts as dead', async (t) => {
+  const { clock, replica, owners, kube } = await shardedWorld(t);
+  let isSilent = false;
+  const silent: KubeClient = {
+    ...kube,
+    async *watch(...given: Parameters<KubeClient['watch']>) {
+      for await (const event of kube.watch(...given)) if (!isSilent) yield event;
+    },
+  } as KubeClient;
+  const all = [replica('a'), replica('b'), replica('c', { kube: silent })];
+  await clock.runUntil(() => isWhole(owners(all)) && new Set(owners(all)).size === 3, 10_000);
+  const before = owners(all);
+  isSilent = true;
+  for (let passed = 0; passed < 20_000; passed++) {
+    await clock.advance(1);
+    assert.deepEqual(owners(all), before, `${passed} ms later`);
+  }
+});
+
 test('[SCL-1] two releases that disagree about hashing never work at the same time', async (t) => {
   const { clock, replica, owners, log } = await shardedWorld(t);
   const old = replica('old');
