@@ -709,7 +709,10 @@ describe('the volume manager', { concurrency: 8 }, () => {
       resolved.resolve();
       await world.untilRunning(other);
       await driver.until(() => driver.callsOf('NodeUnstageVolume').length === 1);
-      assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), [other.metadata.uid]);
+      // Nobody is told when a directory has gone; the test's time limit ends this.
+      const directories = join(world.root('n1'), 'pods');
+      while ((await readdir(directories)).includes(pod.metadata.uid)) await setTimeout(5);
+      assert.deepEqual(await readdir(directories), [other.metadata.uid]);
     }));
 
   for (const [what, put] of [
