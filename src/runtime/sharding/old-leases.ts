@@ -22,8 +22,9 @@ export class OldLeases {
   async delete(peers: Iterable<SeenPeer>, signal: AbortSignal): Promise<void> {
     const { kube, clock, log, namespace } = this.#member;
     const nowMs = clock.monotonicMs();
-    for (const { name, overAtMs } of peers) {
-      if (nowMs < overAtMs + DELETE_AFTER_MS || this.#tried.has(name)) continue;
+    for (const { name, overAtMs, isDead, isGone, record } of peers) {
+      const hasStopped = isDead || record?.left === true;
+      if (!hasStopped || isGone || nowMs < overAtMs + DELETE_AFTER_MS || this.#tried.has(name)) continue;
       this.#tried.add(name);
       await ifThere(kube.delete(leases, { namespace, name }, { signal })).catch((error: unknown) => {
         log.v(3).info('Could not delete the Lease of a replica that is gone', { lease: name, err: error });

@@ -2,22 +2,32 @@
 //
 // Guarantees: a live member is never taken for dead. A peer counts as silent when its Lease has not changed for its whole
 // duration by this process' monotonic clock, and as dead when a read that began after that shows no change either. By then
-// it has stopped by its own clock; see own-lease.ts. A Lease that vanishes or becomes unreadable says nothing about its
-// member: only a readable record with `left` does. Wall clocks are not used.
+// it has stopped by its own clock; see own-lease.ts. A Lease that was deleted or changed by somebody else says nothing about
+// its member, which may have renewed right before that, unseen: its duration begins anew. Only a record with `left` says that
+// a member has stopped. Wall clocks are not used.
 
 import { type Lease, leases } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Peer } from './decide-shares.ts';
 import { type Member, memberLeaseName } from './member.ts';
-import { groupLabel, LABEL_SHARDING_GROUP, memberRecordOf, saysTheSame } from './member-record.ts';
+import {
+  groupLabel,
+  LABEL_SHARDING_GROUP,
+  type MemberRecord,
+  memberRecordOf,
+  saysTheSame,
+} from './member-record.ts';
 
 export interface SeenPeer extends Peer {
   /** The name of its Lease. */
   name: string;
   /** The version of the Lease. */
   version: string;
-  /** Whether the log already says that its Lease cannot be read. */
+  /** Its Lease was deleted, not by itself. */
+  isGone: boolean;
+  /** Whether the log already says that somebody else changed its Lease. */
   isTold: boolean;
 }
 
@@ -27,6 +37,7 @@ export class Peers {
   readonly #onChange: () => void;
   readonly #byLease = new Map<string, SeenPeer>();
   #readAtMs = Number.NEGATIVE_INFINITY;
+  #shown: Informer<Lease> | undefined;
 
   /** `onChange` is called when a peer is new, is back, or publishes something else than before. */
   constructor(member: Member, onChange: () => void) {
@@ -47,6 +58,7 @@ export class Peers {
 
   /** Follows the members' Leases. */
   watch(informer: Informer<Lease>): void {
+    this.#shown = informer;
     informer.subscribe({
       added: (lease) => this.#see(lease),
       updated: (_before, lease) => this.#see(lease),
@@ -59,32 +71,37 @@ export class Peers {
     const { kube, clock, namespace, group } = this.#member;
     const labelSelector = `${LABEL_SHARDING_GROUP}=${groupLabel(group)}`;
     const askedAtMs = clock.monotonicMs();
-    const { items } = await kube.list(leases, { namespace, labelSelector, signal });
+    const { items, metadata } = await kube.list(leases, { namespace, labelSelector, signal });
     for (const lease of items) this.#see(lease);
     this.#readAtMs = askedAtMs;
-    for (const peer of this.#byLease.values()) if (askedAtMs >= peer.overAtMs) peer.isDead = true;
+    const there = new Set(items.map((lease) => lease.metadata.name));
+    for (const peer of this.#byLease.values()) {
+      if (!there.has(peer.name) && !peer.isGone) this.#miss(peer, metadata.resourceVersion);
+      else if (askedAtMs >= peer.overAtMs) this.#bury(peer);
+    }
   }
 
   #see(lease: Lease): void {
-    const { clock, times, id } = this.#member;
-    const { name } = lease.metadata;
+    const { clock, id } = this.#member;
+    const { name, resourceVersion } = lease.metadata;
     if (name === this.#ownName) return;
     const known = this.#byLease.get(name);
-    const record = memberRecordOf(lease);
+    const said = memberRecordOf(lease);
+    const isNews = said !== undefined && said.seq > (known?.record?.seq ?? Number.NEGATIVE_INFINITY);
     // The watch and the reads overtake each other: what is not newer is no sign of life.
-    if (record !== undefined && known?.record !== undefined && record.seq <= known.record.seq) return;
-    if (record === undefined && known?.version === lease.metadata.resourceVersion) return;
-    const durationMs = Math.max(record?.durationMs ?? 0, known?.record?.durationMs ?? 0, times.durationMs);
-    const isUnreadable = record === undefined;
-    if (isUnreadable && !known?.isTold) this.#tellUnreadable(lease);
+    const isOld = known !== undefined && !isNewer(resourceVersion, known.version);
+    if (isOld && (known.isGone || !isNews)) return;
+    if (!isNews && !known?.isTold) this.#tellEdited(lease);
+    const record = isNews ? said : known?.record;
     const peer: SeenPeer = {
       name,
-      version: lease.metadata.resourceVersion,
+      version: resourceVersion,
       id: record?.id ?? known?.id ?? name,
-      record: record ?? known?.record,
-      overAtMs: clock.monotonicMs() + durationMs,
+      record,
+      overAtMs: this.#overAtMs(said, known?.record),
       isDead: false,
-      isTold: isUnreadable,
+      isGone: false,
+      isTold: !isNews,
     };
     if (peer.id === id) return;
     const isBack = known !== undefined && clock.monotonicMs() >= known.overAtMs;
@@ -97,15 +114,37 @@ export class Peers {
     this.#onChange();
   }
 
-  /** A member whose Lease is gone counts until it is over, unless it said before that it has stopped. */
   #forget(lease: Lease): void {
     if (memberRecordOf(lease)?.left) this.#see(lease);
     const known = this.#byLease.get(lease.metadata.name);
-    const isOver = known && this.#member.clock.monotonicMs() >= known.overAtMs;
-    if (isOver || known?.record?.left) this.#byLease.delete(lease.metadata.name);
+    if (known?.isDead || known?.record?.left) this.#byLease.delete(lease.metadata.name);
+    else if (known && !known.isGone) this.#miss(known, lease.metadata.resourceVersion);
   }
 
-  #tellUnreadable(lease: Lease): void {
+  /**
+   * Its Lease is gone, and it did not say that it has stopped. It may have renewed until a moment ago, where a late watch
+   * did not show it, so it counts for its whole duration from now.
+   */
+  #miss(peer: SeenPeer, version: string): void {
+    peer.isGone = true;
+    peer.version = version;
+    peer.overAtMs = this.#overAtMs(peer.record);
+  }
+
+  #bury(peer: SeenPeer): void {
+    peer.isDead = true;
+    // The watch will not say so any more.
+    if (peer.isGone && this.#shown?.get(`${this.#member.namespace}/${peer.name}`) === undefined)
+      this.#byLease.delete(peer.name);
+  }
+
+  /** Of a member that gives a sign of life now. */
+  #overAtMs(...records: (MemberRecord | undefined)[]): number {
+    const { clock, times } = this.#member;
+    return clock.monotonicMs() + Math.max(times.durationMs, ...records.map((each) => each?.durationMs ?? 0));
+  }
+
+  #tellEdited(lease: Lease): void {
     this.#member.log.warn(
       'The Lease of another replica was changed by hand or by another program; what it said before counts until it is renewed or over',
       { lease: keyOf(lease) },

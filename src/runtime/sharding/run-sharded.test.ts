@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { leases } from '../../api/kinds.ts';
+import { type Lease, leases } from '../../api/kinds.ts';
 import { createApiServer } from '../../apiserver/api-server.ts';
 import type { KubeClient } from '../kube/kube.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -81,6 +81,9 @@ async function shardedWorld(t: TestContext) {
   };
 }
 
+type ShardedWorld = Awaited<ReturnType<typeof shardedWorld>>;
+type LeaseName = ReturnType<ShardedWorld['memberLease']>;
+
 /** Under virtual time something must happen for time to pass. */
 function withLatency(inner: KubeClient, clock: VirtualClock): KubeClient {
   const later =
@@ -93,6 +96,22 @@ function withLatency(inner: KubeClient, clock: VirtualClock): KubeClient {
   const delayed = { get, list, create, update, patch, delete: remove } as never as Record<string, never>;
   for (const [name, call] of Object.entries(delayed)) delayed[name] = later(call) as never;
   return { ...inner, ...delayed } as KubeClient;
+}
+
+/** A client whose watches can fall silent, and whose updates can be left without an answer. */
+function withSwitch(inner: KubeClient) {
+  const self = { kube: inner, isSilent: false, isStuck: false };
+  self.kube = {
+    ...inner,
+    async *watch(...given: Parameters<KubeClient['watch']>) {
+      for await (const event of inner.watch(...given)) if (!self.isSilent) yield event;
+    },
+    async update(...given: Parameters<KubeClient['update']>) {
+      if (self.isStuck) await new Promise(() => {});
+      return inner.update(...given);
+    },
+  } as KubeClient;
+  return self;
 }
 
 const isWhole = (owners: readonly (string | undefined)[]): boolean => !owners.includes(undefined);
@@ -209,22 +228,46 @@ test('[SCL-1] a replica that cannot renew stops before others take over, and com
 
 test('[SCL-1] while the watch of Leases is silent nothing changes hands: the server is asked before anybody counts as dead', async (t) => {
   const { clock, replica, owners, kube } = await shardedWorld(t);
-  let isSilent = false;
-  const silent: KubeClient = {
-    ...kube,
-    async *watch(...given: Parameters<KubeClient['watch']>) {
-      for await (const event of kube.watch(...given)) if (!isSilent) yield event;
-    },
-  } as KubeClient;
-  const all = [replica('a'), replica('b'), replica('c', { kube: silent })];
+  const late = withSwitch(kube);
+  const all = [replica('a'), replica('b'), replica('c', { kube: late.kube })];
   await clock.runUntil(() => isWhole(owners(all)) && new Set(owners(all)).size === 3, 10_000);
   const before = owners(all);
-  isSilent = true;
+  late.isSilent = true;
   for (let passed = 0; passed < 20_000; passed++) {
     await clock.advance(1);
     assert.deepEqual(owners(all), before, `${passed} ms later`);
   }
 });
+
+for (const [what, change] of [
+  ['deletes it', ({ admin }, name) => admin.delete(leases, name)],
+  [
+    'puts back what it said long ago',
+    async ({ admin }, name, before) => {
+      const { resourceVersion } = (await admin.get(leases, name)).metadata;
+      await admin.update(leases, { ...before, metadata: { ...before.metadata, resourceVersion } });
+    },
+  ],
+] satisfies [string, (world: ShardedWorld, name: LeaseName, before: Lease) => Promise<unknown>][]) {
+  test(`[SCL-1] a replica renews its Lease, which a late watch does not show, somebody ${what}, and the replica hangs: nobody acts in its place before it has stopped`, async (t) => {
+    const world = await shardedWorld(t);
+    const { clock, replica, owners, kube, admin, memberLease } = world;
+    const late = withSwitch(kube);
+    const hanging = withSwitch(kube);
+    const [a, b] = [replica('a', { kube: late.kube }), replica('b', { kube: hanging.kube })];
+    await clock.runUntil(() => isWhole(owners([a, b])) && new Set(owners([a, b])).size === 2, 10_000);
+    const before = await admin.get(leases, memberLease('b'));
+    late.isSilent = true;
+    await clock.advance(DURATION_MS - 200);
+    await change(world, memberLease('b'), before);
+    Object.assign(hanging, { isSilent: true, isStuck: true });
+    for (let passed = 0; passed < 2 * DURATION_MS; passed++) {
+      await clock.advance(1);
+      owners([a, b]);
+    }
+    await clock.runUntil(() => owners([a, b]).every((owner) => owner === 'a'), 2 * DURATION_MS);
+  });
+}
 
 test('[SCL-1] two releases that disagree about hashing never work at the same time', async (t) => {
   const { clock, replica, owners, log } = await shardedWorld(t);
