@@ -8,7 +8,8 @@ const NOW_MS = 10_000;
 
 function peer(id: string, record: Partial<MemberRecord> = {}, of: Partial<Peer> = {}): Peer {
   const base = { id, hash: HASH_VERSION, seq: 1, members: [id], kept: [], durationMs: 1500, left: false };
-  return { id, record: { ...base, ...record }, overAtMs: NOW_MS + 100, isDead: false, ...of };
+  const seen = { isOutdated: false, overAtMs: NOW_MS + 100, isDead: false };
+  return { id, record: { ...base, ...record }, ...seen, ...of };
 }
 
 const decide = (peers: Peer[], given: { mayAct?: boolean; hash?: number } = {}) =>
@@ -83,5 +84,6 @@ test('[SCL-1] what a peer may be acting on', () => {
   assert.equal(claims(peer('a', { members: both, kept: [mine] }), mine, 1), true, 'it still works on it');
   assert.equal(claims(peer('a', { members: both, hash: 2 }), mine, 1), true, 'it hashes differently');
   assert.equal(claims(peer('a', {}, { record: undefined }), mine, 1), true, 'nothing is known of it');
+  assert.equal(claims(peer('a', { members: both }, { isOutdated: true }), mine, 1), true, 'it may say more');
   assert.equal(claims(peer('a', { members: [] }), mine, 1), false);
 });

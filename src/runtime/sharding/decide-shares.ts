@@ -11,6 +11,8 @@ export interface Peer {
   id: string;
   /** Its newest readable record. Undefined: there is a Lease, and it was never readable. */
   record: MemberRecord | undefined;
+  /** It may have published something else since, which was not seen. */
+  isOutdated: boolean;
   /** When it counts as silent unless its Lease is seen to change, by this process' monotonic clock. */
   overAtMs: number;
   /** A read from the server that began after `overAtMs` showed no change either. A late watch is no proof of death. */
@@ -67,9 +69,9 @@ export function decideShares({ id, hash, peers, nowMs, mayAct }: SharesInput): S
 }
 
 /** Whether the peer may be acting on the key, going by what it published. */
-export function claims({ id, record }: Peer, key: string, hash: number): boolean {
-  // Nothing is known of what it does: everything may be its.
-  if (record === undefined) return true;
+export function claims({ id, record, isOutdated }: Peer, key: string, hash: number): boolean {
+  // It is not known what it does: everything may be its.
+  if (record === undefined || isOutdated) return true;
   if (record.kept.includes(key)) return true;
   if (record.members.length === 0) return false;
   return record.hash !== hash || ownerOf(key, record.members) === id;

@@ -134,8 +134,8 @@ export class Division {
   }
 
   /** A member with the same division claims nothing that is this member's. */
-  #mayClaim({ record }: Peer): boolean {
-    if (record === undefined || record.kept.length > 0) return true;
+  #mayClaim({ record, isOutdated }: Peer): boolean {
+    if (record === undefined || isOutdated || record.kept.length > 0) return true;
     const isSame = record.hash === this.#options.hash && sameMembers(record.members, this.#confirmed);
     return record.members.length > 0 && !isSame;
   }

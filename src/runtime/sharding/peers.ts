@@ -3,8 +3,8 @@
 // Guarantees: a live member is never taken for dead. A peer counts as silent when its Lease has not changed for its whole
 // duration by this process' monotonic clock, and as dead when a read that began after that shows no change either. By then
 // it has stopped by its own clock; see own-lease.ts. A Lease that was deleted or changed by somebody else says nothing about
-// its member, which may have renewed right before that, unseen: its duration begins anew. Only a record with `left` says that
-// a member has stopped. Wall clocks are not used.
+// its member, which may have renewed right before that, unseen, and published another division: its duration begins anew, and
+// until then everything may be its. Only a record with `left` says that a member has stopped. Wall clocks are not used.
 
 import { type Lease, leases } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -76,8 +76,9 @@ export class Peers {
     this.#readAtMs = askedAtMs;
     const there = new Set(items.map((lease) => lease.metadata.name));
     for (const peer of this.#byLease.values()) {
-      if (!there.has(peer.name) && !peer.isGone) this.#miss(peer, metadata.resourceVersion);
-      else if (askedAtMs >= peer.overAtMs) this.#bury(peer);
+      if (!there.has(peer.name) && !peer.isGone) {
+        this.#miss(peer, { version: metadata.resourceVersion, isOutdated: true });
+      } else if (askedAtMs >= peer.overAtMs) this.#bury(peer);
     }
   }
 
@@ -98,6 +99,7 @@ export class Peers {
       version: resourceVersion,
       id: record?.id ?? known?.id ?? name,
       record,
+      isOutdated: !isNews,
       overAtMs: this.#overAtMs(said, known?.record),
       isDead: false,
       isGone: false,
@@ -105,7 +107,8 @@ export class Peers {
     };
     if (peer.id === id) return;
     const isBack = known !== undefined && clock.monotonicMs() >= known.overAtMs;
-    if (known && !isBack && saysTheSame(known.record, peer.record)) {
+    const isSame = known?.isOutdated === peer.isOutdated && !isBack && saysTheSame(known.record, peer.record);
+    if (known && isSame) {
       // In place, since it stays the same rival.
       Object.assign(known, peer);
       return;
@@ -114,21 +117,28 @@ export class Peers {
     this.#onChange();
   }
 
+  /** The watch shows a Lease as it was when it was deleted; a list instead of a watch, as it was last seen. */
   #forget(lease: Lease): void {
-    if (memberRecordOf(lease)?.left) this.#see(lease);
-    const known = this.#byLease.get(lease.metadata.name);
-    if (known?.isDead || known?.record?.left) this.#byLease.delete(lease.metadata.name);
-    else if (known && !known.isGone) this.#miss(known, lease.metadata.resourceVersion);
+    const { name, resourceVersion } = lease.metadata;
+    const before = this.#byLease.get(name);
+    const isLast = before !== undefined && isNewer(resourceVersion, before.version, 'older');
+    if ((memberRecordOf(lease)?.seq ?? 0) > (before?.record?.seq ?? 0)) this.#see(lease);
+    const known = this.#byLease.get(name);
+    if (known?.isDead || known?.record?.left) this.#byLease.delete(name);
+    else if (known && !known.isGone) this.#miss(known, { version: resourceVersion, isOutdated: !isLast });
   }
 
   /**
    * Its Lease is gone, and it did not say that it has stopped. It may have renewed until a moment ago, where a late watch
    * did not show it, so it counts for its whole duration from now.
    */
-  #miss(peer: SeenPeer, version: string): void {
+  #miss(peer: SeenPeer, { version, isOutdated }: Pick<SeenPeer, 'version' | 'isOutdated'>): void {
     peer.isGone = true;
     peer.version = version;
     peer.overAtMs = this.#overAtMs(peer.record);
+    if (!isOutdated) return;
+    peer.isOutdated = true;
+    this.#onChange();
   }
 
   #bury(peer: SeenPeer): void {
@@ -146,7 +156,7 @@ export class Peers {
 
   #tellEdited(lease: Lease): void {
     this.#member.log.warn(
-      'The Lease of another replica was changed by hand or by another program; what it said before counts until it is renewed or over',
+      'The Lease of another replica was changed by hand or by another program; until it is renewed or over everything may be its share',
       { lease: keyOf(lease) },
     );
   }

@@ -98,16 +98,16 @@ function withLatency(inner: KubeClient, clock: VirtualClock): KubeClient {
   return { ...inner, ...delayed } as KubeClient;
 }
 
-/** A client whose watches can fall silent, and whose updates can be left without an answer. */
+/** A client whose watches can fall silent, and whose updates can fail. */
 function withSwitch(inner: KubeClient) {
-  const self = { kube: inner, isSilent: false, isStuck: false };
+  const self = { kube: inner, isSilent: false, isCut: false };
   self.kube = {
     ...inner,
     async *watch(...given: Parameters<KubeClient['watch']>) {
       for await (const event of inner.watch(...given)) if (!self.isSilent) yield event;
     },
     async update(...given: Parameters<KubeClient['update']>) {
-      if (self.isStuck) await new Promise(() => {});
+      if (self.isCut) throw new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' });
       return inner.update(...given);
     },
   } as KubeClient;
@@ -203,25 +203,18 @@ test('[SCL-1] somebody deletes or edits the Lease of a replica: nobody acts twic
 
 test('[SCL-1] a replica that cannot renew stops before others take over, and comes back as a newcomer', async (t) => {
   const { clock, replica, owners, kube } = await shardedWorld(t);
-  let isCut = false;
-  const cut: KubeClient = {
-    ...kube,
-    update: (...given: Parameters<KubeClient['update']>) =>
-      isCut
-        ? Promise.reject(new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' }))
-        : kube.update(...given),
-  } as KubeClient;
-  const a = replica('a', { kube: cut, renewDeadlineMs: 600_000, leaseDurationMs: 700_000 });
+  const cut = withSwitch(kube);
+  const a = replica('a', { kube: cut.kube, renewDeadlineMs: 600_000, leaseDurationMs: 700_000 });
   const b = replica('b');
   await clock.runUntil(() => isWhole(owners([a, b])) && owners([a, b]).includes('a'), 10_000);
-  isCut = true;
+  cut.isCut = true;
   for (let passed = 0; passed < 5_000; passed += 5) {
     await clock.advance(5);
     owners([a, b]);
   }
   assert.ok(owners([a, b]).every((owner) => owner === 'b'));
   assert.throws(() => a.membership?.check(), /must not act (yet|any more)/);
-  isCut = false;
+  cut.isCut = false;
   await clock.runUntil(() => owners([a, b]).includes('a') && isWhole(owners([a, b])), 10_000);
   assert.equal(a.starts, 2, 'its work was ended and begun again');
 });
@@ -260,7 +253,7 @@ for (const [what, change] of [
     late.isSilent = true;
     await clock.advance(DURATION_MS - 200);
     await change(world, memberLease('b'), before);
-    Object.assign(hanging, { isSilent: true, isStuck: true });
+    Object.assign(hanging, { isSilent: true, isCut: true });
     for (let passed = 0; passed < 2 * DURATION_MS; passed++) {
       await clock.advance(1);
       owners([a, b]);
@@ -268,6 +261,25 @@ for (const [what, change] of [
     await clock.runUntil(() => owners([a, b]).every((owner) => owner === 'a'), 2 * DURATION_MS);
   });
 }
+
+test('[SCL-1] a replica knows another one as a newcomer that has no share; its late watch does not show that it got one; that one loses its Lease and hangs: nobody acts in its place before it has stopped', async (t) => {
+  const { clock, replica, owners, kube, admin, memberLease } = await shardedWorld(t);
+  const late = withSwitch(kube);
+  const hanging = withSwitch(kube);
+  const b = replica('b', { kube: hanging.kube });
+  await clock.advance(DURATION_MS / 3);
+  const a = replica('a', { kube: late.kube });
+  await clock.advance(DURATION_MS / 3);
+  late.isSilent = true;
+  await clock.runUntil(() => owners([a, b]).every((owner) => owner === 'b'), 10_000);
+  await admin.delete(leases, memberLease('b'));
+  Object.assign(hanging, { isSilent: true, isCut: true });
+  for (let passed = 0; passed < 2 * DURATION_MS; passed++) {
+    await clock.advance(1);
+    owners([a, b]);
+  }
+  await clock.runUntil(() => owners([a, b]).every((owner) => owner === 'a'), 2 * DURATION_MS);
+});
 
 test('[SCL-1] two releases that disagree about hashing never work at the same time', async (t) => {
   const { clock, replica, owners, log } = await shardedWorld(t);
