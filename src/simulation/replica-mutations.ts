@@ -34,15 +34,23 @@ export const REPLICA_MUTATIONS = {
     }),
   },
   'takes-silence-for-death': {
-    what: 'fence: a replica reads nothing from the server before it takes over, so that a late watch kills others',
+    what: 'fence: what a replica reads from the server before it takes over is old, so that a late watch kills others',
     rule: 'two-owners',
-    kube: (inner) => ({
-      ...inner,
-      async list(resource, options) {
-        const list = await inner.list(resource, options);
-        return areLeases(resource) && options?.labelSelector ? { ...list, items: [] } : list;
-      },
-    }),
+    kube: (inner) => {
+      const asFirstRead = new Map<string, Lease>();
+      return {
+        ...inner,
+        async list(resource, options) {
+          const list = await inner.list(resource, options);
+          if (!areLeases(resource) || !options?.labelSelector) return list;
+          for (const lease of list.items) {
+            const { name } = lease.metadata;
+            if (!asFirstRead.has(name)) asFirstRead.set(name, lease as Lease);
+          }
+          return { ...list, items: list.items.map(({ metadata }) => asFirstRead.get(metadata.name)) };
+        },
+      } as typeof inner;
+    },
   },
   'other-hash': {
     what: 'hashing: one replica has another hash function under the same version',
