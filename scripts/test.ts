@@ -98,12 +98,15 @@ async function runTests(files: readonly string[]): Promise<void> {
         PATH: testPath(),
         BERTH_TEST_FILE: tracked.directory,
         TMPDIR: tracked.directory,
+        // One for all: a cache in each TMPDIR would compile everything anew, and leave hundreds of files to be deleted.
+        NODE_COMPILE_CACHE: join(base, 'compiled'),
       },
       testTimeoutMs: TEST_TIMEOUT_MS,
       fileTimeoutMs: LONG_FILES.test(path) ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
       lingerMs: LINGER_MS,
     });
     reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs, files.length);
+    rmSync(tracked.directory, { recursive: true, force: true });
   });
   rmSync(base, { recursive: true, force: true });
 }
