@@ -94,7 +94,21 @@ async function run(file: string, states: string, kubeconfig?: string): Promise<R
   return Object.fromEntries(entries);
 }
 
+/** kube-apiserver writes it from 1.37 on; the embedded server is as 1.36. It is also what happens without it. */
+function withoutNewDefault(set: KubeObject & { spec?: Record<string, unknown> }): KubeObject {
+  const { rollingUpdate, ...strategy } = (set.spec?.updateStrategy ?? {}) as {
+    rollingUpdate?: { maxUnavailable?: number };
+  };
+  if (rollingUpdate?.maxUnavailable !== 1) return set;
+  const { maxUnavailable: _default, ...others } = rollingUpdate;
+  return {
+    ...set,
+    spec: { ...set.spec, updateStrategy: { ...strategy, rollingUpdate: others } },
+  } as KubeObject;
+}
+
 function withoutOthers(object: KubeObject & { spec?: Record<string, unknown> }): KubeObject {
+  if (object.kind === 'StatefulSet') return withoutNewDefault(object);
   if (object.kind !== 'Pod') return object;
   const spec = { ...object.spec };
   for (const field of NOT_OURS) delete spec[field];
