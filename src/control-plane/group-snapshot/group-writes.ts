@@ -99,6 +99,7 @@ export class GroupWrites {
   /**
    * The snapshot, then its content with the driver's handle, then the binding in the snapshot's status. After a crash
    * anywhere in between the same steps are repeated; a snapshot that is deleted before finds its content by name.
+   * A content that has its handle belongs to the snapshotter, which may have found it ready by now.
    */
   async createMember(
     group: VolumeGroupSnapshot,
@@ -111,14 +112,12 @@ export class GroupWrites {
     const draft = memberContent({ content, snapshot }, member);
     const made = await this.#createOrGet(volumeSnapshotContents, draft, signal);
     const status = { type: 'merge', subresource: 'status', signal } as const;
-    const contentStatus = {
-      metadata: { uid: made.metadata.uid },
-      status: memberContentStatus(content, member),
-    };
-    contents.wrote(
-      await this.#kube.patch(volumeSnapshotContents, { name: made.metadata.name }, contentStatus, status),
-    );
-    const bound = { boundVolumeSnapshotContentName: made.metadata.name };
+    const { name, uid, resourceVersion } = made.metadata;
+    if (made.status?.snapshotHandle === undefined) {
+      const filled = { metadata: { uid, resourceVersion }, status: memberContentStatus(content, member) };
+      contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, filled, status));
+    }
+    const bound = { boundVolumeSnapshotContentName: name };
     const snapshotStatus = { metadata: { uid: snapshot.metadata.uid }, status: bound };
     const named = nameFromKey(keyOf(snapshot));
     return snapshots.wrote(await this.#kube.patch(volumeSnapshots, named, snapshotStatus, status));

@@ -187,3 +187,19 @@ test('a member that is gone is deleted, and one that is kept is read back', asyn
   await kube.create(volumeSnapshots, { metadata: name, spec: snapshot.spec });
   await assert.rejects(groups.deleteMember(snapshot, signal), KubeError, 'it is another one');
 });
+
+test('[GRP-1] a member that is created again, because the cache does not show it, stays ready', async (t) => {
+  const { kube, group, groups, groupContent } = await world(t);
+  const { uid } = group.metadata;
+  const content = await groupContent({ volumeGroupSnapshotRef: { ...name, uid } });
+  const info = { volumeHandle: 'v', snapshotHandle: 'handle', readyToUse: false };
+  const create = () => groups.createMember(group, { content, member: { info, volume: undefined } }, signal);
+  const contentName = { name: (await create()).status?.boundVolumeSnapshotContentName ?? '' };
+  const statusOf = async () => (await kube.get(volumeSnapshotContents, contentName)).status;
+  assert.deepEqual(await statusOf(), { snapshotHandle: 'handle', readyToUse: false });
+  // As the snapshotter does once the driver says so.
+  const ready = { status: { readyToUse: true } };
+  await kube.patch(volumeSnapshotContents, contentName, ready, { type: 'merge', subresource: 'status' });
+  await create();
+  assert.deepEqual(await statusOf(), { snapshotHandle: 'handle', readyToUse: true });
+});
