@@ -110,6 +110,9 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
           csi: { driver: DRIVER, volumeHandle: name },
         },
       });
+      // As volumes are that pods use.
+      const bound = { status: { phase: 'Bound' } };
+      await kube.patch(persistentVolumes, { name }, bound, { type: 'merge', subresource: 'status' });
     });
     return names;
   };

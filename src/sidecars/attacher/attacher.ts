@@ -40,7 +40,7 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   attachments.addIndex(BY_NODE, ({ spec }) => [spec.nodeName]);
 
   const drift = new DriftList();
-  const protection = new VolumeProtection({ kube, driver: driver.name, volumes, attachments, log });
+  const protection = new VolumeProtection({ ...ports, driver: driver.name, volumes, attachments });
   const reconcile = attachmentReconciler({
     ...ports,
     attachments,

@@ -1,5 +1,6 @@
 // The attacher's finalizer on PersistentVolumes: there before the first ControllerPublishVolume, gone once no
-// VolumeAttachment refers to the volume. Owns that finalizer and nothing else of the volume.
+// VolumeAttachment refers to the volume: at once where nobody has a claim on it any more, else a moment later, because a
+// pod that moves attaches its volume elsewhere. Owns that finalizer and nothing else of the volume.
 
 import { type PersistentVolume, persistentVolumes, type VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
@@ -8,10 +9,13 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import type { Log } from '../../runtime/ports.ts';
-import { done, type Reconcile } from '../../runtime/queue/loop.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { done, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 
 export const BY_VOLUME = 'volume';
+
+/** Longer than a pod takes to move to another node, which is thus without two writes of the volume. */
+const KEEP_MS = 10_000;
 
 export interface VolumeProtectionOptions {
   kube: KubeClient;
@@ -19,20 +23,25 @@ export interface VolumeProtectionOptions {
   volumes: Informer<PersistentVolume>;
   /** With the index BY_VOLUME. */
   attachments: Informer<VolumeAttachment>;
+  clock: Clock;
   log: Log;
 }
 
 export class VolumeProtection {
   readonly #kube: KubeClient;
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #finalizer: string;
   readonly #volumes: ReadYourWrites<PersistentVolume>;
   readonly #attachments: Informer<VolumeAttachment>;
   /** Removals in flight. An attachment that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
+  /** Since when nothing attaches a volume that has the finalizer, by the monotonic clock. */
+  readonly #freeSinceMs = new Map<string, number>();
 
   constructor(options: VolumeProtectionOptions) {
     this.#kube = options.kube;
+    this.#clock = options.clock;
     this.#log = options.log;
     this.#finalizer = attacherFinalizer(options.driver);
     this.#volumes = new ReadYourWrites(options.volumes);
@@ -51,6 +60,7 @@ export class VolumeProtection {
    */
   async protect(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
     const { name } = volume.metadata;
+    this.#freeSinceMs.delete(name);
     const object = this.isProtected(volume)
       ? await this.#kube.get(persistentVolumes, { name }, { signal })
       : volume;
@@ -64,8 +74,13 @@ export class VolumeProtection {
 
   readonly reconcile: Reconcile = async (name, { signal }) => {
     const volume = this.#volumes.get(name);
-    if (volume === undefined || !hasFinalizer(volume, this.#finalizer)) return done;
-    if (this.#attachments.byIndex(BY_VOLUME, name).length > 0) return done;
+    const isAttached = this.#attachments.byIndex(BY_VOLUME, name).length > 0;
+    if (volume === undefined || isAttached || !hasFinalizer(volume, this.#finalizer)) {
+      this.#freeSinceMs.delete(name);
+      return done;
+    }
+    const leftMs = this.#keepMs(volume);
+    if (leftMs > 0) return requeueAfter(leftMs, 'a pod may attach the volume elsewhere');
     const request = { kube: this.#kube, resource: persistentVolumes, object: volume, signal };
     const removal = removeFinalizer({ ...request, finalizer: this.#finalizer });
     this.#removals.set(name, removal);
@@ -73,9 +88,19 @@ export class VolumeProtection {
       const written = await removal;
       if (written !== undefined) this.#volumes.wrote(written);
       this.#log.v(2).info('No attachment refers to the volume any more', { persistentVolume: name });
+      this.#freeSinceMs.delete(name);
     } finally {
       this.#removals.delete(name);
     }
     return done;
   };
+
+  /** How long the finalizer stays on a volume that nothing attaches. */
+  #keepMs({ metadata, status }: PersistentVolume): number {
+    if (status?.phase !== 'Bound' || metadata.deletionTimestamp !== undefined) return 0;
+    const nowMs = this.#clock.monotonicMs();
+    const sinceMs = this.#freeSinceMs.get(metadata.name) ?? nowMs;
+    this.#freeSinceMs.set(metadata.name, sinceMs);
+    return Math.ceil(sinceMs + KEEP_MS - nowMs);
+  }
 }
