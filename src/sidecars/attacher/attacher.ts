@@ -5,6 +5,7 @@ import { asksForRetry } from '../../api/asks-for-retry.ts';
 import {
   csiNodeInfos,
   csiNodes,
+  type PersistentVolume,
   persistentVolumes,
   type VolumeAttachment,
   volumeAttachments,
@@ -76,9 +77,20 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
     ),
   });
   const isOurs = (attachment: VolumeAttachment) => attachment.spec.attacher === driver.name;
+  const lookAt = (attachment: VolumeAttachment): void => {
+    const isSettled = attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined;
+    if (isOurs(attachment) && !isSettled) attachmentLoop.add(keyOf(attachment));
+  };
+  const lookAtVolume = (volume: PersistentVolume): void => {
+    const isUsed = attachments.byIndex(BY_VOLUME, keyOf(volume)).length > 0;
+    if (protection.isProtected(volume) && !isUsed) volumeLoop.add(keyOf(volume));
+  };
 
   function follow(): () => void {
+    // What is cached already is looked at by its attachments: in a large cluster a second look holds up everything else.
+    let isFollowing = false;
     const unattached = (index: string, value: string) => {
+      if (!isFollowing) return;
       for (const attachment of attachments.byIndex(index, value)) {
         if (isOurs(attachment) && !attachment.status?.attached) attachmentLoop.add(keyOf(attachment));
       }
@@ -92,9 +104,7 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
       });
     const subscriptions = [
       attachments.subscribe({
-        added: (attachment) => {
-          if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
-        },
+        added: lookAt,
         updated: (before, after) => {
           if (isOurs(after)) followChange(attachmentLoop, before, after);
         },
@@ -105,16 +115,15 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
       }),
       volumes.subscribe({
         added: (volume) => {
-          if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+          lookAtVolume(volume);
           unattached(BY_VOLUME, keyOf(volume));
         },
-        updated: (_before, volume) => {
-          if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
-        },
+        updated: (_before, volume) => lookAtVolume(volume),
       }),
       followNodes(nodesOfDriver, (csiNode) => driverOnNode(driver.name, { csiNode })?.nodeId),
       followNodes(nodeInfos, (csiNodeInfo) => driverOnNode(driver.name, { csiNodeInfo })?.nodeId),
     ];
+    isFollowing = true;
     return () => {
       for (const unsubscribe of subscriptions) unsubscribe();
     };
@@ -147,14 +156,8 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
   shares?.beforeGain(() => attachments.refresh());
   shares?.onGain(() => {
-    for (const attachment of attachments.list()) {
-      const isSettled = attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined;
-      if (isOurs(attachment) && !isSettled) attachmentLoop.add(keyOf(attachment));
-    }
-    for (const volume of volumes.list()) {
-      const isUsed = attachments.byIndex(BY_VOLUME, keyOf(volume)).length > 0;
-      if (protection.isProtected(volume) && !isUsed) volumeLoop.add(keyOf(volume));
-    }
+    for (const attachment of attachments.list()) lookAt(attachment);
+    for (const volume of volumes.list()) lookAtVolume(volume);
   });
 
   async function checkDrift(signal: AbortSignal): Promise<void> {

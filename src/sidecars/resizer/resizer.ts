@@ -149,6 +149,8 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
   }
 
   function follow(): () => void {
+    // Claims that are cached already are looked at with their volumes.
+    let isFollowing = false;
     const subscriptions = [
       claims.subscribe({
         added: look,
@@ -168,7 +170,9 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
       }),
       // The claim may be cached before its volume is.
       volumes.subscribe({
-        added: lookAtClaimOf,
+        added: (volume) => {
+          if (isFollowing) lookAtClaimOf(volume);
+        },
         updated: (before, after) => {
           if (isNoted(after) && !isNoted(before)) lookAtClaimOf(after);
         },
@@ -176,6 +180,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
     ];
     const work = works.find(({ concerns }) => concerns === wantsModification);
     if (classes && work) subscriptions.push(followClasses(classes, work.loop));
+    isFollowing = true;
     return () => {
       for (const unsubscribe of subscriptions) unsubscribe();
     };
