@@ -56,7 +56,7 @@ async function begin(world: World, phase: 'making' | 'deleting'): Promise<void> 
 const CALLS: Record<Component, Record<'making' | 'deleting', number>> = {
   // Finalizers, the claim's, the content, status twice, the claim's finalizer. Mark, delete, two finalizers.
   controller: { making: 6, deleting: 4 },
-  // Record, CreateSnapshot, status, tidy. DeleteSnapshot, finalizer.
+  // Record, CreateSnapshot, status, removal of the record. DeleteSnapshot, finalizer.
   snapshotter: { making: 4, deleting: 2 },
 };
 

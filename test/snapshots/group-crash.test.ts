@@ -24,7 +24,7 @@ type Phase = 'making' | 'deleting';
 /** As many as there are at most when all goes well: some writes to members coincide. */
 const CALLS: Record<Component, Record<Phase, number>> = {
   controller: { making: 21, deleting: 11 },
-  // Record, CreateVolumeGroupSnapshot, status, tidy. Two finalizers of members, DeleteVolumeGroupSnapshot, finalizer.
+  // Record, CreateVolumeGroupSnapshot, status, removal of the record. Two finalizers of members, DeleteVolumeGroupSnapshot, finalizer.
   snapshotter: { making: 4, deleting: 4 },
 };
 

@@ -124,7 +124,7 @@ const table: [string, Change, object][] = [
       metadata: { annotations: { [ANN_GROUP_SNAPSHOT_PARAMETERS]: '{}' } },
       status: { volumeGroupSnapshotHandle: 'h', readyToUse: true },
     },
-    { do: 'tidy' },
+    { do: 'create' },
   ],
   ['deleted, not marked', { metadata: { deletionTimestamp } }, { do: 'create' }],
   ['deleted and marked', { metadata: { deletionTimestamp, annotations: marked } }, { do: 'release' }],

@@ -22,7 +22,7 @@ import type { ContentHandle } from './attempt.ts';
 import { errorPatch } from './content-error.ts';
 import type { Content, ContentKind, Made, Step } from './content-kind.ts';
 import { ContentWrites } from './content-writes.ts';
-import { decideContent, isToGo, mayGo } from './decide-content.ts';
+import { type ContentFacts, decideContent, isToGo, mayGo } from './decide-content.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 import { recordedParameters } from './snapshot-request.ts';
 
@@ -55,8 +55,6 @@ export function contentReconciler<C extends Content, M extends Made>(
         return create(content, signal);
       case 'look':
         return look(content, signal);
-      case 'tidy':
-        return mayGo(kind.factsOf(await writes.forget(content, 'all', signal))) ? goesNow : done;
       case 'delete':
         return deleteSnapshot(content, decision.handle, signal);
       case 'release':
@@ -86,14 +84,17 @@ export function contentReconciler<C extends Content, M extends Made>(
       signal.throwIfAborted();
       const verdict = outcomeOf(kind.createCall, error);
       // With a known handle the record is needed until no call is in flight.
+      const isWell = isReady(current) && !isLeaving(current);
       const isOver =
         kind.attemptOn(current).is === 'recorded'
-          ? isFinal(verdict) && isLeaving(current)
+          ? isFinal(verdict) && (isLeaving(current) || isWell)
           : provesNothingMade(verdict, earlier);
       if (isOver) {
         current = await writes.forget(current, 'all', signal);
         if (mayGo(kind.factsOf(current))) return goesNow;
       }
+      // The user's snapshot is there and ready: it was only to be found out whether a call is in flight.
+      if (isWell) return isOver ? done : retryLater({ why: 'a call may be in flight', quiet: true });
       return failed(current, 'create', error, signal);
     }
     log.v(2).info(`Created a ${kind.noun}`, { content: content.metadata.name, snapshot: made.handle });
@@ -118,7 +119,15 @@ export function contentReconciler<C extends Content, M extends Made>(
 
   /** As last seen: the deletion may have been requested during the call. */
   function isLeaving(content: C): boolean {
-    return isToGo(kind.factsOf(contents.get(content.metadata.name) ?? content));
+    return isToGo(factsNow(content));
+  }
+
+  function isReady(content: C): boolean {
+    return factsNow(content).content.status?.readyToUse === true;
+  }
+
+  function factsNow(content: C): ContentFacts {
+    return kind.factsOf(contents.get(content.metadata.name) ?? content);
   }
 
   function readyOrLater({ metadata: { name } }: C, { ready }: M): Outcome {

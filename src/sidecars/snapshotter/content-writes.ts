@@ -49,10 +49,7 @@ export class ContentWrites<C extends Content> {
     const { record, finalizer } = this.#kind;
     const known = annotations[record.parameters];
     const isProtected = deletionTimestamp !== undefined || hasFinalizer(content, finalizer);
-    // Once a handle is known, no snapshot can be leaked.
-    const isRecorded = this.#hasHandle(content)
-      ? known !== undefined
-      : known !== undefined && known === this.#own.get(uid);
+    const isRecorded = known !== undefined && known === this.#own.get(uid);
     if (isRecorded && isProtected) return content;
     const value = parametersRecord(parameters, this.#random.suffix(8));
     const protection = { resourceVersion, finalizers: [...finalizers, finalizer] };

@@ -47,11 +47,11 @@ const table: [string, Change, object][] = [
   ['one that failed', { status: { readyToUse: false } }, { do: 'create' }],
   ['one that is not ready', { status: made }, { do: 'create' }],
   ['one that is ready', { status: ready }, { do: 'nothing' }],
-  ['one that is ready and still recorded', { status: ready, annotations: asked }, { do: 'tidy' }],
+  ['one that is ready and still recorded', { status: ready, annotations: asked }, { do: 'create' }],
   [
     'one that is ready and has its parameters',
     { status: ready, annotations: { [ANN_SNAPSHOT_PARAMETERS]: '{}' } },
-    { do: 'tidy' },
+    { do: 'create' },
   ],
   ['about to be deleted, never asked for', { annotations: marked }, { do: 'nothing' }],
   [
@@ -89,7 +89,7 @@ const table: [string, Change, object][] = [
   [
     'to go, ready and still recorded',
     { metadata: deleting, annotations: { ...marked, ...asked }, status: ready },
-    { do: 'tidy' },
+    { do: 'create' },
   ],
   [
     'to go, its handle known, no call in flight',

@@ -6,12 +6,10 @@ import type { Attempt, ContentHandle } from './attempt.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
-  /** Call Create…; repeated until the snapshot exists and is ready. */
+  /** Call Create…; repeated until the snapshot exists and is ready, and no call is in flight. */
   | { do: 'create' }
   /** Check whether a snapshot that others created is ready. */
   | { do: 'look'; handle: ContentHandle }
-  /** The handle is recorded: the record of the attempt is no longer needed. */
-  | { do: 'tidy' }
   | { do: 'delete'; handle: ContentHandle }
   /** Remove the finalizer; nothing is to be done on the storage. */
   | { do: 'release' };
@@ -80,8 +78,9 @@ function decideDeletion({ content, source, isProtected, isMember, attempt }: Con
 }
 
 function decideCreation({ content, isBound, isMarked, isProtected, attempt }: ContentFacts): ContentDecision {
-  if (content.status?.readyToUse === true) {
-    return attempt.is === 'recorded' && attempt.isTidy ? nothing('it is ready') : { do: 'tidy' };
+  if (content.status?.readyToUse === true && attempt.is === 'recorded') {
+    // A record that is left is of a call whose end nobody knows: late, it would create the snapshot again after its deletion.
+    return attempt.isTidy ? nothing('it is ready') : { do: 'create' };
   }
   if (!isBound) return nothing('it is not bound to a snapshot');
   if (content.metadata.deletionTimestamp !== undefined && !isProtected) {
