@@ -272,3 +272,33 @@ test('[SIDE-2] a record whose removal may have taken effect is written again bef
   await world.snapshotGone('snap');
   assert.equal(world.driver.snapshots.size, 0);
 });
+
+test('[SIDE-2] a snapshot that is ready and still has a record is asked for until no call is in flight, and shows no error', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  world.startController();
+  const first = await world.startSnapshotter();
+  await world.makeSnapshot('snap');
+  const { content } = await world.ready('snap');
+  await first.stop();
+  // As a crash leaves it between the status and the removal of the record, while the call may go on at the driver.
+  const record = { metadata: { annotations: { [ANN_SNAPSHOT_PARAMETERS]: '{"parameters":{}}' } } };
+  const { name } = content.metadata;
+  await world.admin.patch(volumeSnapshotContents, { name }, record, { type: 'merge' });
+  const asked = world.driver.callsOf('CreateSnapshot').length;
+  world.driver.script('CreateSnapshot', { failAfter: 'DEADLINE_EXCEEDED' });
+  world.driver.script('CreateSnapshot', { fail: 'INVALID_ARGUMENT' });
+  await world.startSnapshotter();
+  const settled = await world.content(
+    name,
+    (each) =>
+      world.driver.callsOf('CreateSnapshot').length === asked + 2 &&
+      each?.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS] === undefined,
+  );
+  assert.equal(settled?.status?.readyToUse, true);
+  assert.equal(settled?.status?.error, undefined);
+  await world.admin.delete(volumeSnapshots, SNAP);
+  await world.snapshotGone('snap');
+  assert.equal(world.driver.snapshots.size, 0);
+});
