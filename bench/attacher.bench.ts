@@ -110,7 +110,7 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
           csi: { driver: DRIVER, volumeHandle: name },
         },
       });
-      // As volumes are that pods use.
+      // Volumes that pods use are Bound.
       const bound = { status: { phase: 'Bound' } };
       await kube.patch(persistentVolumes, { name }, bound, { type: 'merge', subresource: 'status' });
     });

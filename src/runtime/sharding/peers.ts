@@ -37,6 +37,7 @@ export class Peers {
   readonly #onChange: () => void;
   readonly #byLease = new Map<string, SeenPeer>();
   #readAtMs = Number.NEGATIVE_INFINITY;
+  /** What the watch shows. */
   #shown: Informer<Lease> | undefined;
 
   /** `onChange` is called when a peer is new, is back, or publishes something else than before. */

@@ -14,7 +14,7 @@ import { done, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts'
 
 export const BY_VOLUME = 'volume';
 
-/** Longer than a pod takes to move to another node, which is thus without two writes of the volume. */
+/** Longer than a pod takes to move to another node. Removing and adding the finalizer would be two writes of the volume. */
 const KEEP_MS = 10_000;
 
 export interface VolumeProtectionOptions {
