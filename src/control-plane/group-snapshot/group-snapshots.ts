@@ -221,46 +221,59 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       for (const group of unreadyIn(metadata.namespace ?? '')) groupLoop.add(keyOf(group));
     };
     return [
-      groups.subscribe({
-        added: (group) => groupLoop.add(keyOf(group)),
-        updated: (before, after) => {
-          const replaced = before.metadata.uid !== after.metadata.uid;
-          if (replaced) metrics.gone('GroupSnapshot', before.metadata.uid);
-          const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
-          // Failures to create say nothing about deletion, so the backoff starts again.
-          if (replaced || turned) groupLoop.forget(keyOf(after));
-          if (replaced || turned || !sameJson(before.spec, after.spec)) groupLoop.add(keyOf(after));
-          if (turned) wakeMembers(after);
-          if (turned || (!isReady(before) && isReady(after))) wakeClaims(after);
+      groups.subscribe(
+        {
+          added: (group) => groupLoop.add(keyOf(group)),
+          updated: (before, after) => {
+            const replaced = before.metadata.uid !== after.metadata.uid;
+            if (replaced) metrics.gone('GroupSnapshot', before.metadata.uid);
+            const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
+            // Failures to create say nothing about deletion, so the backoff starts again.
+            if (replaced || turned) groupLoop.forget(keyOf(after));
+            if (replaced || turned || !sameJson(before.spec, after.spec)) groupLoop.add(keyOf(after));
+            if (turned) wakeMembers(after);
+            if (turned || (!isReady(before) && isReady(after))) wakeClaims(after);
+          },
+          deleted: (group) => {
+            metrics.gone('GroupSnapshot', group.metadata.uid);
+            wakeMembers(group);
+            wakeClaims(group);
+            const owned = groupContents.get(group.status?.boundVolumeGroupSnapshotContentName ?? '');
+            if (owned !== undefined) contentChanged(owned);
+          },
         },
-        deleted: (group) => {
-          metrics.gone('GroupSnapshot', group.metadata.uid);
-          wakeMembers(group);
-          wakeClaims(group);
-          const owned = groupContents.get(group.status?.boundVolumeGroupSnapshotContentName ?? '');
-          if (owned !== undefined) contentChanged(owned);
+        { inSlices: true },
+      ),
+      groupContents.subscribe(
+        {
+          added: contentChanged,
+          updated: (_before, content) => contentChanged(content),
+          deleted: contentChanged,
         },
-      }),
-      groupContents.subscribe({
-        added: contentChanged,
-        updated: (_before, content) => contentChanged(content),
-        deleted: contentChanged,
-      }),
+        { inSlices: true },
+      ),
       classes.subscribe({ added: wakeUnready, updated: wakeUnready }),
-      snapshots.subscribe({
-        added: memberChanged,
-        updated: (before, after) => {
-          if (before.status?.readyToUse !== after.status?.readyToUse) memberChanged(after);
+      snapshots.subscribe(
+        {
+          added: memberChanged,
+          updated: (before, after) => {
+            if (before.status?.readyToUse !== after.status?.readyToUse) memberChanged(after);
+          },
+          deleted: memberChanged,
         },
-        deleted: memberChanged,
-      }),
-      claims.subscribe({
-        added: claimChanged,
-        updated: (before, claim) => {
-          const isOther = before.status?.phase !== claim.status?.phase || isGoing(before) !== isGoing(claim);
-          if (isOther || !sameJson(before.metadata.labels, claim.metadata.labels)) claimChanged(claim);
+        { inSlices: true },
+      ),
+      claims.subscribe(
+        {
+          added: claimChanged,
+          updated: (before, claim) => {
+            const isOther =
+              before.status?.phase !== claim.status?.phase || isGoing(before) !== isGoing(claim);
+            if (isOther || !sameJson(before.metadata.labels, claim.metadata.labels)) claimChanged(claim);
+          },
         },
-      }),
+        { inSlices: true },
+      ),
     ];
   }
 

@@ -20,6 +20,7 @@ import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
+import { inSlices } from '../../runtime/time/in-slices.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { createGroupSnapshots } from '../group-snapshot/group-snapshots.ts';
@@ -163,45 +164,54 @@ export function createSnapshotController(
     return [
       ...(groups?.follow({ snapshot: (key) => snapshotLoop.add(key), claim: (key) => claimLoop.add(key) }) ??
         []),
-      snapshots.subscribe({
-        added: (snapshot) => {
-          snapshotLoop.add(keyOf(snapshot));
+      snapshots.subscribe(
+        {
+          added: (snapshot) => {
+            snapshotLoop.add(keyOf(snapshot));
+          },
+          updated: (before, after) => {
+            const replaced = before.metadata.uid !== after.metadata.uid;
+            if (replaced) metrics.gone('Snapshot', before.metadata.uid);
+            const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
+            // Failures to create say nothing about deletion, so the backoff starts again.
+            if (replaced || turned) snapshotLoop.forget(keyOf(after));
+            if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
+            if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
+          },
+          deleted: (snapshot) => {
+            metrics.gone('Snapshot', snapshot.metadata.uid);
+            lookAtClaimOf(snapshot);
+            const owned = contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? '');
+            if (owned !== undefined) contentChanged(owned);
+          },
         },
-        updated: (before, after) => {
-          const replaced = before.metadata.uid !== after.metadata.uid;
-          if (replaced) metrics.gone('Snapshot', before.metadata.uid);
-          const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
-          // Failures to create say nothing about deletion, so the backoff starts again.
-          if (replaced || turned) snapshotLoop.forget(keyOf(after));
-          if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
-          if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
+        { inSlices: true },
+      ),
+      contents.subscribe(
+        {
+          added: contentChanged,
+          updated: (_before, content) => contentChanged(content),
+          deleted: contentChanged,
         },
-        deleted: (snapshot) => {
-          metrics.gone('Snapshot', snapshot.metadata.uid);
-          lookAtClaimOf(snapshot);
-          const owned = contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? '');
-          if (owned !== undefined) contentChanged(owned);
-        },
-      }),
-      contents.subscribe({
-        added: contentChanged,
-        updated: (_before, content) => contentChanged(content),
-        deleted: contentChanged,
-      }),
+        { inSlices: true },
+      ),
       classes.subscribe({
         added: () => lookAtUnbound(),
         updated: () => lookAtUnbound(),
       }),
-      claims.subscribe({
-        added: (claim) => {
-          if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
-          claimChanged(claim);
+      claims.subscribe(
+        {
+          added: (claim) => {
+            if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+            claimChanged(claim);
+          },
+          updated: (before, claim) => {
+            if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
+          },
+          deleted: claimChanged,
         },
-        updated: (before, claim) => {
-          if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
-        },
-        deleted: claimChanged,
-      }),
+        { inSlices: true },
+      ),
     ];
   }
 
@@ -210,9 +220,11 @@ export function createSnapshotController(
   }
 
   const lookAtAll = (): void => {
-    for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
-    for (const content of contents.list()) contentLoop.add(keyOf(content));
-    for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+    inSlices(clock, snapshots.list(), (snapshot) => snapshotLoop.add(keyOf(snapshot)));
+    inSlices(clock, contents.list(), (content) => contentLoop.add(keyOf(content)));
+    inSlices(clock, claims.list(), (claim) => {
+      if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+    });
     groups?.resync();
   };
   const resync = (signal: AbortSignal): Promise<void> =>

@@ -31,6 +31,14 @@ export interface InformerHandler<T extends KubeObject> {
   deleted?(last: T): void;
 }
 
+export interface SubscribeOptions {
+  /**
+   * Replays a large cache in slices, so that other work is not held up. The replay goes on after `subscribe` has returned: an
+   * object that changes before its turn comes as `updated` first, and as `added` after that.
+   */
+  inSlices?: boolean;
+}
+
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
   /** By `keyOf` key. */
@@ -44,7 +52,7 @@ export interface Informer<T extends KubeObject> {
   /** Distinct values that an index holds now. */
   indexValues(name: string): Iterable<string>;
   /** Replays what is cached as `added`, then follows. Returns unsubscribe. */
-  subscribe(handler: InformerHandler<T>): () => void;
+  subscribe(handler: InformerHandler<T>, options?: SubscribeOptions): () => void;
   /** Resolves once the first list is in the cache and handlers have seen it; rejects when `signal` aborts. */
   synced(signal?: AbortSignal): Promise<void>;
   readonly hasSynced: boolean;

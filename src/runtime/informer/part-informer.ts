@@ -3,7 +3,7 @@
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { untilAborted } from '../time/until-aborted.ts';
-import type { Informer, InformerHandler } from './informer.ts';
+import type { Informer, InformerHandler, SubscribeOptions } from './informer.ts';
 
 type ValuesOf<T> = (object: T) => readonly string[];
 
@@ -17,7 +17,10 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
   readonly resource: Resource<T>;
   readonly #prefix: string;
   readonly #indexes = new Map<string, Index<T>>();
-  readonly #handlers = new Map<{ handler: InformerHandler<T> }, (() => void) | undefined>();
+  readonly #handlers = new Map<
+    { handler: InformerHandler<T>; options: SubscribeOptions | undefined },
+    (() => void) | undefined
+  >();
   readonly #connected = Promise.withResolvers<Informer<T>>();
   #source: Informer<T> | undefined;
 
@@ -30,7 +33,8 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
   connect(source: Informer<T>): void {
     this.#source = source;
     for (const { name, valuesOf } of this.#indexes.values()) source.addIndex(name, valuesOf);
-    for (const key of this.#handlers.keys()) this.#handlers.set(key, source.subscribe(key.handler));
+    for (const key of this.#handlers.keys())
+      this.#handlers.set(key, source.subscribe(key.handler, key.options));
     this.#connected.resolve(source);
   }
 
@@ -83,9 +87,9 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
     return this.#source?.indexValues(this.#nameOf(name)) ?? [];
   }
 
-  subscribe(handler: InformerHandler<T>): () => void {
-    const key = { handler };
-    this.#handlers.set(key, this.#source?.subscribe(handler));
+  subscribe(handler: InformerHandler<T>, options?: SubscribeOptions): () => void {
+    const key = { handler, options };
+    this.#handlers.set(key, this.#source?.subscribe(handler, options));
     return () => {
       this.#handlers.get(key)?.();
       this.#handlers.delete(key);

@@ -3,6 +3,7 @@
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import type { Clock } from '../ports.ts';
+import { SLICE } from '../time/in-slices.ts';
 import { onAbort } from '../time/on-abort.ts';
 import type { Informer } from './informer.ts';
 import type { Change } from './store.ts';
@@ -15,9 +16,6 @@ export interface ResyncOptions<T extends KubeObject> {
   /** Ends it. */
   readonly signal: AbortSignal;
 }
-
-/** Objects announced at a time. */
-const SLICE = 1000;
 
 export function resync<T extends KubeObject>(options: ResyncOptions<T>): void {
   const { resyncMs, clock, cache, announce, signal } = options;

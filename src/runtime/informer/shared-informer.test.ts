@@ -505,3 +505,48 @@ test('listing 100,000 objects again keeps those that did not change, changes the
   assert.ok(mostInTurn <= 1000, `${mostInTurn} handlers were called before other work had its turn`);
   stop.abort();
 });
+
+test('a large cache is replayed in slices to who asks for that: as it is at that time, and no longer than wanted', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  for (let i = 0; i < 3000; i++) world.create(`node-${i}`, 'old');
+  informers.start(stop.signal);
+  await clock.runUntil(informers.synced(), 1000);
+  const [shown, shownToAnother] = [new Map<string, string | undefined>(), new Set<string>()];
+  let updates = 0;
+  const show = (object: KubeObject): void => {
+    shown.set(keyOf(object), object.metadata.annotations?.value);
+  };
+  informer.subscribe(
+    {
+      added: show,
+      updated: (_before, after) => {
+        updates++;
+        show(after);
+      },
+      deleted: (last) => shown.delete(keyOf(last)),
+    },
+    { inSlices: true },
+  );
+  assert.equal(shown.size, 1000, 'the rest comes in later turns');
+  const end = informer.subscribe(
+    { added: (object) => shownToAnother.add(keyOf(object)) },
+    { inSlices: true },
+  );
+  end();
+  world.modify('node-10', 'new');
+  world.modify('node-2000', 'new');
+  world.delete('node-2001');
+  world.create('node-of-today', 'new');
+  await clock.settle();
+  assert.equal(updates, 2);
+  assert.deepEqual(
+    [...shown].sort(),
+    informer
+      .list()
+      .map((object) => [keyOf(object), object.metadata.annotations?.value] as const)
+      .sort(),
+  );
+  assert.equal([...shown.values()].filter((value) => value === 'new').length, 3);
+  assert.equal(shownToAnother.size, 1000, 'who has unsubscribed is told no more');
+  stop.abort();
+});

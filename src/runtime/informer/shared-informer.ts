@@ -8,9 +8,16 @@ import { selectionOf } from '../kube/selection-of.ts';
 import { areRead } from '../metrics/unread-metrics.ts';
 import type { Log } from '../ports.ts';
 import { childSignal } from '../time/child-signal.ts';
+import { inSlices, SLICE } from '../time/in-slices.ts';
 import { onAbort } from '../time/on-abort.ts';
 import { untilAborted } from '../time/until-aborted.ts';
-import type { Informer, InformerHandler, InformerOptions, InformerPorts } from './informer.ts';
+import type {
+  Informer,
+  InformerHandler,
+  InformerOptions,
+  InformerPorts,
+  SubscribeOptions,
+} from './informer.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type ListWatchState, transition } from './list-watch.ts';
 import { logAbsent, logFailure } from './log-failure.ts';
@@ -21,8 +28,6 @@ import { Subscribers } from './subscribers.ts';
 import { Waiters } from './waiters.ts';
 
 const PAGE_SIZE = 500;
-/** A swap looks at so many objects at a time: with indexes and handlers 10 to 20 ms. */
-const SLICE = 1000;
 /** As client-go: watches end after 5 to 10 minutes, so that a silent connection is noticed and load is spread. */
 const WATCH_MIN_SECONDS = 300;
 
@@ -93,8 +98,16 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     return this.#store.indexes.values(name);
   }
 
-  subscribe(handler: InformerHandler<T>): () => void {
-    return this.#subscribers.add(handler, this.list());
+  subscribe(handler: InformerHandler<T>, options: SubscribeOptions = {}): () => void {
+    const cached = this.list();
+    if (!options.inSlices || cached.length <= SLICE) return this.#subscribers.add(handler, cached);
+    const subscription = this.#subscribers.follow(handler);
+    inSlices(this.#ports.clock, cached, (object) => {
+      // It may have changed, or be gone, since the first slice.
+      const now = this.get(keyOf(object));
+      if (now !== undefined) subscription.replay(now);
+    });
+    return subscription.end;
   }
 
   synced(signal?: AbortSignal): Promise<void> {

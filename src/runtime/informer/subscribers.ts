@@ -21,12 +21,22 @@ export class Subscribers<T extends KubeObject> {
 
   /** Calls `added` for each object that is cached already. A handler that is given twice is called twice. */
   add(handler: InformerHandler<T>, cached: readonly T[]): () => void {
-    const subscription = { handler, isOver: false };
     for (const object of cached) this.#call(handler, { kind: 'added', key: '', object });
+    return this.follow(handler).end;
+  }
+
+  /** Without what is cached, which the caller replays. */
+  follow(handler: InformerHandler<T>): { replay: (object: T) => void; end: () => void } {
+    const subscription = { handler, isOver: false };
     this.#subscriptions = [...this.#subscriptions, subscription];
-    return () => {
-      subscription.isOver = true;
-      this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
+    return {
+      replay: (object) => {
+        if (!subscription.isOver) this.#call(handler, { kind: 'added', key: '', object });
+      },
+      end: () => {
+        subscription.isOver = true;
+        this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
+      },
     };
   }
 

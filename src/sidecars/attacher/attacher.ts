@@ -18,6 +18,7 @@ import type { Loop } from '../../runtime/queue/loop.ts';
 import { attachmentKey, volumeKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
+import { inSlices } from '../../runtime/time/in-slices.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
 import type { AttacherFlags } from './attacher-flags.ts';
@@ -87,7 +88,7 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   };
 
   function follow(): () => void {
-    // What is cached already is looked at by its attachments: in a large cluster a second look holds up everything else.
+    // What is cached already is looked at by its attachments, so a look at them by their nodes would be a second one.
     let isFollowing = false;
     const unattached = (index: string, value: string) => {
       if (!isFollowing) return;
@@ -103,23 +104,29 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
         },
       });
     const subscriptions = [
-      attachments.subscribe({
-        added: lookAt,
-        updated: (before, after) => {
-          if (isOurs(after)) followChange(attachmentLoop, before, after);
+      attachments.subscribe(
+        {
+          added: lookAt,
+          updated: (before, after) => {
+            if (isOurs(after)) followChange(attachmentLoop, before, after);
+          },
+          deleted: (last) => {
+            drift.clear(last);
+            for (const name of asList(last.spec.source.persistentVolumeName)) volumeLoop.add(name);
+          },
         },
-        deleted: (last) => {
-          drift.clear(last);
-          for (const name of asList(last.spec.source.persistentVolumeName)) volumeLoop.add(name);
+        { inSlices: true },
+      ),
+      volumes.subscribe(
+        {
+          added: (volume) => {
+            lookAtVolume(volume);
+            unattached(BY_VOLUME, keyOf(volume));
+          },
+          updated: (_before, volume) => lookAtVolume(volume),
         },
-      }),
-      volumes.subscribe({
-        added: (volume) => {
-          lookAtVolume(volume);
-          unattached(BY_VOLUME, keyOf(volume));
-        },
-        updated: (_before, volume) => lookAtVolume(volume),
-      }),
+        { inSlices: true },
+      ),
       followNodes(nodesOfDriver, (csiNode) => driverOnNode(driver.name, { csiNode })?.nodeId),
       followNodes(nodeInfos, (csiNodeInfo) => driverOnNode(driver.name, { csiNodeInfo })?.nodeId),
     ];
@@ -147,17 +154,20 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   }
 
   const lookAtAll = (): void => {
-    for (const attachment of attachments.list())
+    inSlices(clock, attachments.list(), (attachment) => {
       if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
-    for (const volume of volumes.list()) if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+    });
+    inSlices(clock, volumes.list(), (volume) => {
+      if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+    });
   };
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: flags.resyncMs, signal }, lookAtAll);
   // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
   shares?.beforeGain(() => attachments.refresh());
   shares?.onGain(() => {
-    for (const attachment of attachments.list()) lookAt(attachment);
-    for (const volume of volumes.list()) lookAtVolume(volume);
+    inSlices(clock, attachments.list(), lookAt);
+    inSlices(clock, volumes.list(), lookAtVolume);
   });
 
   async function checkDrift(signal: AbortSignal): Promise<void> {

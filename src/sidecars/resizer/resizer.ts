@@ -20,6 +20,7 @@ import type { Loop, Reconcile } from '../../runtime/queue/loop.ts';
 import { uidKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
 import { every } from '../../runtime/time/every.ts';
+import { inSlices } from '../../runtime/time/in-slices.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
 import { ClaimWriter } from './claim-writer.ts';
@@ -78,7 +79,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
       if (after(uid) && !before(uid)) for (const { forget } of works) forget(claim);
     }
   });
-  shares?.onGain(() => claims.list().forEach(look));
+  shares?.onGain(() => inSlices(clock, claims.list(), look));
 
   function expansion(place: 'controller' | 'node'): Work {
     const { reconcile, forget } = expansionReconciler({
@@ -152,22 +153,25 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
     // Claims that are cached already are looked at with their volumes.
     let isFollowing = false;
     const subscriptions = [
-      claims.subscribe({
-        added: look,
-        updated: (before, after) => {
-          // Changes of labels and the like must not reset the backoff after a failure.
-          for (const { loop, concerns, inputs } of works) {
-            const isNews = before === after || inputs(before) !== inputs(after);
-            if (isNews && concerns(after)) loop.add(keyOf(after));
-          }
+      claims.subscribe(
+        {
+          added: look,
+          updated: (before, after) => {
+            // Changes of labels and the like must not reset the backoff after a failure.
+            for (const { loop, concerns, inputs } of works) {
+              const isNews = before === after || inputs(before) !== inputs(after);
+              if (isNews && concerns(after)) loop.add(keyOf(after));
+            }
+          },
+          deleted: (claim) => {
+            for (const { loop, forget } of works) {
+              forget(claim);
+              loop.forget(keyOf(claim));
+            }
+          },
         },
-        deleted: (claim) => {
-          for (const { loop, forget } of works) {
-            forget(claim);
-            loop.forget(keyOf(claim));
-          }
-        },
-      }),
+        { inSlices: true },
+      ),
       // The claim may be cached before its volume is.
       volumes.subscribe({
         added: (volume) => {
@@ -195,9 +199,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
   }
 
   const resync = (signal: AbortSignal): Promise<void> =>
-    every({ clock, intervalMs: flags.resyncPeriodMs, signal }, () => {
-      for (const claim of claims.list()) look(claim);
-    });
+    every({ clock, intervalMs: flags.resyncPeriodMs, signal }, () => inSlices(clock, claims.list(), look));
 
   /** Where the driver expands volumes; undefined when it does not. */
   async function placeOfExpansion(signal: AbortSignal): Promise<'controller' | 'node' | undefined> {

@@ -19,6 +19,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { uidKey } from '../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../runtime/sharding/shares.ts';
+import { inSlices } from '../../runtime/time/in-slices.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import type { Content, ContentKind, Made } from './content-kind.ts';
 import { contentReconciler } from './content-reconciler.ts';
@@ -152,9 +153,10 @@ function contentLoop<C extends Content, M extends Made>(
     metrics,
   });
 
-  const lookAtAll = (): void => {
-    for (const content of contents.list()) if (isOurs(content)) loop.add(keyOf(content));
+  const lookAt = (content: C): void => {
+    if (isOurs(content)) loop.add(keyOf(content));
   };
+  const lookAtAll = (): void => inSlices(clock, contents.list(), lookAt);
   shares?.onGain(lookAtAll);
 
   /** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
@@ -172,25 +174,22 @@ function contentLoop<C extends Content, M extends Made>(
 
   function follow(): (() => void)[] {
     return [
-      contents.subscribe({
-        added: (content) => {
-          if (isOurs(content)) loop.add(keyOf(content));
+      contents.subscribe(
+        {
+          added: lookAt,
+          updated: (before, after) => {
+            if (!isOurs(after)) return;
+            // Failures to create say nothing about deletion, so the backoff starts again.
+            const isAsked = asksForRetry(before, after);
+            if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp || isAsked)
+              loop.forget(keyOf(after));
+            if (isAsked || asksForMore(before, after)) loop.add(keyOf(after));
+          },
         },
-        updated: (before, after) => {
-          if (!isOurs(after)) return;
-          // Failures to create say nothing about deletion, so the backoff starts again.
-          const isAsked = asksForRetry(before, after);
-          if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp || isAsked)
-            loop.forget(keyOf(after));
-          if (isAsked || asksForMore(before, after)) loop.add(keyOf(after));
-        },
-      }),
+        { inSlices: true },
+      ),
       classes.subscribe({
-        added: ({ metadata }) => {
-          for (const content of contents.byIndex(unreadyByClass, metadata.name)) {
-            if (isOurs(content)) loop.add(keyOf(content));
-          }
-        },
+        added: ({ metadata }) => contents.byIndex(unreadyByClass, metadata.name).forEach(lookAt),
       }),
     ];
   }
