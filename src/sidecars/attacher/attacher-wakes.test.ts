@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csiNodes, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
+import type { Resource } from '../../api/object.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
 import { type Change, changesOf, DRIVER, wokenBy } from '../testing/wakes.ts';
 import { createAttacher } from './attacher.ts';
@@ -32,7 +33,7 @@ const node = (nodeID: string, labels: object = {}) => ({
 const attachments = changesOf(volumeAttachments);
 const volumes = changesOf(persistentVolumes);
 const nodes = changesOf(csiNodes);
-type Cached = [typeof volumeAttachments | typeof persistentVolumes, object][];
+type Cached = [Resource, object][];
 /** Those of another driver, and those that are attached, wait for nothing. */
 const waiting: Cached = [
   [volumeAttachments, va()],
@@ -69,6 +70,40 @@ for (const [name, change, woken, cached = []] of rows) {
     const create = (ports: Parameters<typeof createAttacher>[0]) =>
       createAttacher(ports, DEFAULT_ATTACHER_FLAGS);
     assert.deepEqual(await wokenBy(t, create, { change, cached }), woken);
+  });
+}
+
+const starts: [name: string, cached: Cached, woken: string[]][] = [
+  [
+    'what is attached, with its volume and node',
+    [
+      [volumeAttachments, va({ attached: true, metadata: { finalizers } })],
+      [persistentVolumes, pv({ finalizers })],
+      [csiNodes, node('id')],
+    ],
+    [],
+  ],
+  [
+    'what is not attached',
+    [
+      [volumeAttachments, va()],
+      [persistentVolumes, pv({ finalizers })],
+      [csiNodes, node('id')],
+    ],
+    [VA],
+  ],
+  [
+    'what is being detached',
+    [[volumeAttachments, va({ attached: true, metadata: { deletionTimestamp } })]],
+    [VA],
+  ],
+  ['a volume whose attachment has gone', [[persistentVolumes, pv({ finalizers })]], [PV]],
+  ['a volume that is not protected', [[persistentVolumes, pv()]], []],
+];
+for (const [name, cached, woken] of starts) {
+  test(`the attacher: at its start ${name} wakes ${woken.join(', ') || 'nothing'}`, async (t) => {
+    const found = await wokenBy(t, (ports) => createAttacher(ports, DEFAULT_ATTACHER_FLAGS), { cached });
+    assert.deepEqual(found, woken);
   });
 }
 

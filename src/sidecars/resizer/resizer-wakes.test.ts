@@ -142,3 +142,30 @@ for (const [name, change, woken, cached = []] of rows) {
     assert.deepEqual(found, woken);
   });
 }
+
+const starts: [name: string, cached: Cached, woken: string[]][] = [
+  [
+    'a claim that is large enough, with its volume',
+    [
+      [persistentVolumeClaims, claim()],
+      [persistentVolumes, pv()],
+    ],
+    [],
+  ],
+  ['a claim that asks for more', [[persistentVolumeClaims, claim({ spec: larger })]], [SIZE]],
+  [
+    'a claim whose volume is noted',
+    [
+      [persistentVolumeClaims, claim()],
+      [persistentVolumes, pv({ metadata: noted })],
+    ],
+    [SIZE],
+  ],
+];
+for (const [name, cached, woken] of starts) {
+  test(`the resizer: at its start ${name} wakes ${woken.join(', ') || 'nothing'}`, async (t) => {
+    const capabilities = ['EXPAND_VOLUME', 'MODIFY_VOLUME'] as const;
+    const found = await wokenBy(t, (ports) => createResizer(ports, flags), { cached, capabilities });
+    assert.deepEqual(found, woken);
+  });
+}

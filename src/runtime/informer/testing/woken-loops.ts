@@ -35,7 +35,10 @@ function ports() {
   };
 }
 
-/** The loops that the change wakes, as `name` or `name ×2`. `cached` is there before the component starts. */
+/**
+ * The loops that the change wakes, as `name` or `name ×2`; without a change, those that the start wakes. `cached` is there
+ * before the component starts.
+ */
 export async function wokenLoops(
   t: TestContext,
   create: (given: ReturnType<typeof ports>) => { run(signal: AbortSignal): Promise<void> },
@@ -55,7 +58,8 @@ export async function wokenLoops(
   void component.run(stop.signal).catch(() => {});
   t.after(() => stop.abort());
   await clock.advance(1);
-  const before = adds(metrics.text());
+  const isStart = change === undefined && passMs === undefined;
+  const before = isStart ? new Map<string, number>() : adds(metrics.text());
   if (change) informers.change(change.resource, change.before, change.after);
   if (passMs !== undefined) await clock.advance(passMs);
   return [...adds(metrics.text())]
