@@ -31,8 +31,14 @@ async function run(
   {
     onServer = {},
     cached,
+    claim,
     writes: answers = {},
-  }: { onServer?: Record<string, object[]>; cached?: object; writes?: object } = {},
+  }: {
+    onServer?: Record<string, object[]>;
+    cached?: object | undefined;
+    claim?: object;
+    writes?: object;
+  } = {},
 ) {
   const heard: string[] = [];
   let current: object | undefined = given;
@@ -68,7 +74,7 @@ async function run(
     },
     classes: { list: () => [], get: () => undefined },
     claims: {
-      read: async () => undefined,
+      read: async () => claim,
       release: async (key: string) => void heard.push(`release ${key}`),
     },
     writes: {
@@ -140,3 +146,20 @@ test('[GRP-1] what is gone before it is written is no error; another error is', 
   assert.deepEqual((await run(deleted, { writes: refuse(404, 'NotFound') })).outcome, { kind: 'done' });
   await assert.rejects(run(deleted, { writes: refuse(500, 'InternalError') }), /refused/);
 });
+
+const claimOf = (resourceVersion: string, phase: string) => ({
+  metadata: { name: 'c', namespace: 'ns', uid: 'c', resourceVersion, labels: { app: 'db' } },
+  spec: { volumeName: 'pv' },
+  status: { phase },
+});
+const versions: [name: string, cached: object | undefined, then: RegExp][] = [
+  ['is not cached, is planned as listed', undefined, /not bound/],
+  ['is cached as it was earlier, is planned as listed', claimOf('1', 'Bound'), /not bound/],
+  ['was written since it was listed, is planned as written', claimOf('10', 'Bound'), /is gone/],
+];
+for (const [name, claim, then] of versions)
+  test(`[GRP-1] a claim of a group snapshot that ${name}`, async () => {
+    const onServer = { persistentvolumeclaims: [claimOf('9', 'Pending')], persistentvolumes: [] };
+    const { outcome } = await run(group(), { onServer, ...(claim && { claim }) });
+    assert.match(outcome.kind === 'failed' ? outcome.why : '', then);
+  });

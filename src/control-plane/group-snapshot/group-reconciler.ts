@@ -17,6 +17,7 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { type DriverName, type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -172,8 +173,11 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     const selected = items.filter((claim) => matchesLabels(selector, claim.metadata.labels ?? {}));
     return Promise.all(
       selected.map(async (listed) => {
-        // A removal of its finalizer may be in flight.
-        const claim = (await ports.claims.read(keyOf(listed), signal)) ?? listed;
+        // A removal of its finalizer may be in flight, or have been answered after the list.
+        const known = await ports.claims.read(keyOf(listed), signal);
+        const isKnownLater =
+          known && isNewer(known.metadata.resourceVersion, listed.metadata.resourceVersion, 'older');
+        const claim = isKnownLater ? known : listed;
         return { claim, volume: await boundTo(claim, signal) };
       }),
     );
