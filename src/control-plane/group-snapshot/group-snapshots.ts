@@ -56,8 +56,8 @@ export interface GroupSnapshots {
     content: VolumeSnapshotContent | undefined,
     signal: AbortSignal,
   ): Promise<VolumeGroupSnapshot | undefined>;
-  /** The caches show at least what the server has now. */
-  refresh(): Promise<unknown>;
+  /** Group snapshots of other replicas may become this one's: the caches show at least what the server has now. */
+  prepareGain(): Promise<void>;
   /** Looks at everything again. */
   resync(): void;
   follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
@@ -285,7 +285,11 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
-    refresh: () => Promise.all([groups.refresh(), groupContents.refresh()]),
+    async prepareGain() {
+      await Promise.all([groups.refresh(), groupContents.refresh()]);
+      // Another replica may have found since that they can be cut.
+      unplanned.clear();
+    },
     resync() {
       for (const group of groups.list()) groupLoop.add(keyOf(group));
       for (const content of groupContents.list()) contentLoop.add(keyOf(content));

@@ -229,9 +229,10 @@ export function createSnapshotController(
   };
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: options.resyncMs, signal }, lookAtAll);
-  // The finalizers of claims and members depend on all snapshots of the namespace.
+  // The finalizers of claims and members depend on all snapshots of the namespace. A claim must not count as protected by a
+  // finalizer that the replica before has removed.
   shares?.beforeGain(async () => {
-    await Promise.all([snapshots.refresh(), contents.refresh(), groups?.refresh()]);
+    await Promise.all([snapshots.refresh(), contents.refresh(), claims.refresh(), groups?.prepareGain()]);
   });
   shares?.onGain(lookAtAll);
 
