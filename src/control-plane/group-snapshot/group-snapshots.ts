@@ -2,7 +2,12 @@
 // keeps a VolumeSnapshot with its content for each member. Watches both, their classes, claims, volumes and the members.
 // Two loops, one per kind. Single snapshots ask here for the group snapshot that they are members of.
 
-import { groupKeyOf, groupOwnerOf, refersToGroup } from '../../api/group-snapshots.ts';
+import {
+  dynamicGroupContentName,
+  groupKeyOf,
+  groupOwnerOf,
+  refersToGroup,
+} from '../../api/group-snapshots.ts';
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -143,6 +148,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       createContentReconciler(groupSnapshotContents, {
         kube,
         contents: latestContents,
+        ownerOf: (content) => groups.get(groupKeyOf(content)),
         recorder,
         log,
       }),
@@ -206,12 +212,20 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       for (const claim of claimsOf(group)) wake.claim(keyOf(claim));
     };
     const contentChanged = (content: VolumeGroupSnapshotContent): void => {
-      if (decideContent(groupSnapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
-      if (groups.get(groupKeyOf(content)) !== undefined) groupLoop.add(groupKeyOf(content));
+      const group = groups.get(groupKeyOf(content));
+      if (decideContent(groupSnapshotContents, content, group).do !== 'nothing')
+        contentLoop.add(keyOf(content));
+      if (group !== undefined) groupLoop.add(groupKeyOf(content));
       for (const key of groupHandleKeys(content)) {
         for (const member of contents.byIndex(CONTENTS_BY_GROUP_HANDLE, key))
           wake.snapshot(snapshotKeyOf(member));
       }
+    };
+    /** It may now be without a group snapshot. */
+    const lookAtContentOf = (gone: VolumeGroupSnapshot): void => {
+      const name = gone.status?.boundVolumeGroupSnapshotContentName ?? dynamicGroupContentName(gone);
+      const content = groupContents.get(name);
+      if (content !== undefined) contentChanged(content);
     };
     const memberChanged = (snapshot: VolumeSnapshot): void => {
       const owner = groupOwnerOf(snapshot);
@@ -226,7 +240,10 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
           added: (group) => groupLoop.add(keyOf(group)),
           updated: (before, after) => {
             const replaced = before.metadata.uid !== after.metadata.uid;
-            if (replaced) metrics.gone('GroupSnapshot', before.metadata.uid);
+            if (replaced) {
+              metrics.gone('GroupSnapshot', before.metadata.uid);
+              lookAtContentOf(before);
+            }
             const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
             // Failures to create say nothing about deletion, so the backoff starts again.
             if (replaced || turned) groupLoop.forget(keyOf(after));
@@ -238,8 +255,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
             metrics.gone('GroupSnapshot', group.metadata.uid);
             wakeMembers(group);
             wakeClaims(group);
-            const owned = groupContents.get(group.status?.boundVolumeGroupSnapshotContentName ?? '');
-            if (owned !== undefined) contentChanged(owned);
+            lookAtContentOf(group);
           },
         },
         { inSlices: true },

@@ -8,7 +8,7 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
-import { FINALIZER_GROUP_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import { FINALIZER_GROUP_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
 import { changesOf } from '../../runtime/informer/testing/woken-loops.ts';
 import { createSnapshotController } from '../snapshot/snapshot-controller.ts';
 import { deleting, objectsLike, testWakes, type WakeRow } from '../testing/wake-rows.ts';
@@ -51,6 +51,7 @@ const content = objectsLike('gc', {
     volumeGroupSnapshotRef: { name: 'g', namespace: 'ns', uid: 'uid-g' },
   },
 });
+const late = { metadata: { name: 'groupsnapcontent-uid-g' }, spec: { deletionPolicy: 'Delete' } };
 const handle = { status: { volumeGroupSnapshotHandle: 'h' } };
 const memberContent = objectsLike('sc', {
   spec: { driver: 'd', source: { volumeHandle: 'v' }, volumeSnapshotRef: { name: 's', namespace: 'ns' } },
@@ -97,6 +98,24 @@ testWakes('group snapshots', (ports) => createSnapshotController(ports), [
     [[volumeGroupSnapshotContents, content()]],
   ],
   ['a content without its group', contents(undefined, content()), []],
+  [
+    'a content that was created after the end of its group',
+    contents(undefined, content(late)),
+    [GROUP_CONTENT],
+  ],
+  ['a content that was just created', contents(undefined, content(late)), [GROUP], unready],
+  [
+    'the end of a group whose content it did not know',
+    groups(group(), undefined),
+    [GROUP_CONTENT],
+    [[volumeGroupSnapshotContents, content(late)]],
+  ],
+  [
+    'a group in place of one whose content it did not know',
+    groups(group(), group({ metadata: { uid: 'x' } })),
+    [GROUP, GROUP_CONTENT],
+    [[volumeGroupSnapshotContents, content(late)]],
+  ],
   ['a content of a group', contents(undefined, content()), [GROUP], unready],
   [
     'a content without its finalizer',
@@ -152,6 +171,14 @@ testWakes('group snapshots', (ports) => createSnapshotController(ports), [
 const fromSnapshot = {
   spec: { dataSource: { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 't' } },
 };
+const lateContent = objectsLike('snapcontent-uid-t', {
+  metadata: { finalizers: [FINALIZER_SNAPSHOT_CONTENT] },
+  spec: {
+    deletionPolicy: 'Delete',
+    source: { volumeHandle: 'v' },
+    volumeSnapshotRef: { name: 't', namespace: 'ns', uid: 'uid-t' },
+  },
+})();
 const restored = claim({ ...fromSnapshot, status: { phase: 'Bound' } });
 testWakes('snapshots', (ports) => createSnapshotController(ports), [
   [
@@ -183,6 +210,29 @@ testWakes('snapshots', (ports) => createSnapshotController(ports), [
     snapshots(single({ status: { boundVolumeSnapshotContentName: 'sc' } }), undefined),
     [CONTENT, CLAIM],
     [[volumeSnapshotContents, memberContent({ spec: { source: {} } })]],
+  ],
+  [
+    'the end of a snapshot whose content it did not know',
+    snapshots(single(), undefined),
+    [CONTENT, CLAIM],
+    [[volumeSnapshotContents, lateContent]],
+  ],
+  [
+    'a snapshot in place of one whose content it did not know',
+    snapshots(single(), single({ metadata: { uid: 'x' } })),
+    [CONTENT, SNAPSHOT],
+    [[volumeSnapshotContents, lateContent]],
+  ],
+  [
+    'a content that was created after the end of its snapshot',
+    changesOf(volumeSnapshotContents)(undefined, lateContent),
+    [CONTENT],
+  ],
+  [
+    'a content that was just created',
+    changesOf(volumeSnapshotContents)(undefined, lateContent),
+    [SNAPSHOT],
+    [[volumeSnapshots, single()]],
   ],
   ['a ready snapshot that stays ready', snapshots(single(ready), single(ready)), []],
   [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VolumeGroupSnapshotContent, VolumeSnapshotContent } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import {
@@ -16,26 +17,59 @@ const kinds = {
   snapshot: {
     kind: snapshotContents as unknown as BoundContentKind<Content>,
     ref: 'volumeSnapshotRef',
+    dynamicName: 'snapcontent-u',
+    handle: { snapshotHandle: 's' },
     dynamic: { volumeHandle: 'v' },
     given: { snapshotHandle: 's' },
   },
   'group snapshot': {
     kind: groupSnapshotContents as unknown as BoundContentKind<Content>,
     ref: 'volumeGroupSnapshotRef',
+    dynamicName: 'groupsnapcontent-u',
+    handle: { volumeGroupSnapshotHandle: 'g' },
     dynamic: { volumeHandles: ['v'] },
     given: { groupSnapshotHandles: { volumeGroupSnapshotHandle: 'g', volumeSnapshotHandles: [] } },
   },
 };
 const deletionTimestamp = '2026-01-01T00:00:00Z';
 
-for (const [name, { kind, ref, dynamic, given }] of Object.entries(kinds)) {
-  const content = (source: object, metadata: object = {}, uid = 'u') =>
+for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.entries(kinds)) {
+  const content = (source: object, metadata: object = {}, uid = 'u', more: object = {}) =>
     ({
       metadata: { name: 'c', uid: 'cu', ...metadata },
-      spec: { source, [ref]: { name: 's', namespace: 'n', uid } },
+      spec: { source, deletionPolicy: 'Delete', [ref]: { name: 's', namespace: 'n', uid } },
+      ...more,
     }) as unknown as Content;
+  const owner = { metadata: { uid: 'u' } } as KubeObject;
   const protectedBy = { finalizers: [kind.finalizer] };
   const marked = { annotations: { [kind.beingDeleted]: 'yes' } };
+  const own = { name: dynamicName, ...protectedBy };
+  const late = content(dynamic, own);
+  const retained = { ...late, spec: { ...late.spec, deletionPolicy: 'Retain' } } as Content;
+  const orphans: { name: string; content: Content; owner?: KubeObject; then: string }[] = [
+    { name: 'was created late', content: late, then: 'delete-if-orphan' },
+    {
+      name: 'was created late, of which another has the name',
+      content: late,
+      owner: { metadata: { uid: 'v' } } as KubeObject,
+      then: 'delete-if-orphan',
+    },
+    { name: 'is cached', content: late, owner, then: 'nothing' },
+    { name: 'has a handle', content: content(dynamic, own, 'u', { status: handle }), then: 'nothing' },
+    { name: 'is to be retained', content: retained, then: 'nothing' },
+    { name: 'was created by others', content: content(dynamic, protectedBy), then: 'nothing' },
+    { name: 'is pre-provisioned', content: content(given, own), then: 'nothing' },
+    {
+      name: 'is being deleted',
+      content: content(dynamic, { ...own, deletionTimestamp }),
+      then: 'mark-if-orphan',
+    },
+  ];
+  for (const { name: title, content: given, owner: cached, then } of orphans)
+    test(`the content of a ${name} that is not cached: one that ${title}: ${then}`, () => {
+      assert.equal(decideContent(kind, given, cached).do, then);
+    });
+
   const rows: { name: string; content: Content; then: string }[] = [
     { name: 'no source', content: content({}), then: 'tell' },
     { name: 'two sources', content: content({ ...dynamic, ...given }), then: 'tell' },
@@ -48,12 +82,12 @@ for (const [name, { kind, ref, dynamic, given }] of Object.entries(kinds)) {
   ];
   for (const { name: title, content: given, then } of rows) {
     test(`the content of a ${name}, ${title}: ${then}`, () => {
-      assert.equal(decideContent(kind, given).do, then);
+      assert.equal(decideContent(kind, given, owner).do, then);
     });
   }
   if (name === 'group snapshot')
     test('an empty list of volumes is no source', () => {
-      assert.equal(decideContent(kind, content({ volumeHandles: [], ...given })).do, 'protect');
+      assert.equal(decideContent(kind, content({ volumeHandles: [], ...given }), owner).do, 'protect');
     });
 
   const owners: { name: string; answer: object | number; isMarked: boolean; fails?: true }[] = [
@@ -62,6 +96,38 @@ for (const [name, { kind, ref, dynamic, given }] of Object.entries(kinds)) {
     { name: 'is gone', answer: 404, isMarked: true },
     { name: 'cannot be read', answer: 500, isMarked: false, fails: true },
   ];
+  for (const { name: title, answer, isMarked, fails } of owners)
+    for (const isCut of isMarked ? [false, true] : [false])
+      test(`a content ${isCut ? 'with a handle' : 'without a handle'} that nobody deletes, and whose ${name} ${title}`, async () => {
+        const heard: unknown[] = [];
+        const marking = { ...late, metadata: { ...late.metadata, ...marked, resourceVersion: '8' } };
+        const kube = {
+          async get() {
+            if (typeof answer !== 'number') return answer;
+            const reason = answer === 404 ? 'NotFound' : 'InternalError';
+            throw new KubeError({ code: answer, reason, message: 'no' });
+          },
+          async patch(_resource: object, _name: object, patch: object) {
+            heard.push(patch);
+            return isCut ? { ...marking, status: handle } : marking;
+          },
+          async delete(_resource: object, { name: deleted }: { name: string }, how: object) {
+            heard.push([deleted, 'preconditions' in how && how.preconditions]);
+          },
+        };
+        const reconcile = createContentReconciler(kind, {
+          kube,
+          contents: { get: () => late, wrote: (object: object) => object },
+          ownerOf: () => undefined,
+          log: memoryLog(),
+        } as never);
+        const outcome = reconcile(dynamicName, { signal: new AbortController().signal } as never);
+        if (fails) await assert.rejects(outcome, /no/);
+        else assert.deepEqual(await outcome, { kind: 'done' });
+        const mark = { metadata: { uid: 'cu', ...marked } };
+        const deletion = [dynamicName, { uid: 'cu', resourceVersion: '8' }];
+        assert.deepEqual(heard, isMarked ? [mark, ...(isCut ? [] : [deletion])] : []);
+      });
   for (const { name: title, answer, isMarked, fails } of owners) {
     test(`a content that is deleted, and whose ${name} ${title}`, async () => {
       const patches: object[] = [];
@@ -88,6 +154,7 @@ for (const [name, { kind, ref, dynamic, given }] of Object.entries(kinds)) {
       const reconcile = createContentReconciler(kind, {
         kube,
         contents,
+        ownerOf: () => undefined,
         recorder,
         log: memoryLog(),
       } as never);

@@ -1,10 +1,14 @@
 // Reconciles one content, of a snapshot or of a group snapshot: adds its finalizer once a snapshot is bound to it, and lets
 // it be deleted when an administrator deletes it and its snapshot is gone. Writes the finalizer and the being-deleted
-// annotation; the snapshotter then deletes or keeps the snapshot on the storage, as the content's policy says.
+// annotation; the snapshotter then deletes or keeps the snapshot on the storage, as the content's policy says. Deletes only
+// contents that were created too late: for a snapshot that was gone by then.
 
+import { dynamicGroupContentName } from '../../api/group-snapshots.ts';
 import {
   type ObjectReference,
+  type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
   type VolumeSnapshotContent,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
@@ -12,6 +16,7 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
+import { dynamicContentName } from '../../api/snapshots.ts';
 import {
   ANN_GROUP_SNAPSHOT_BEING_DELETED,
   ANN_SNAPSHOT_BEING_DELETED,
@@ -21,6 +26,7 @@ import {
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer } from '../../runtime/kube/finalizers.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -38,6 +44,10 @@ export interface BoundContentKind<C extends KubeObject> {
   refOf(content: C): ObjectReference;
   /** What is wrong with the content's source. */
   sourceProblem(content: C): string | undefined;
+  /** The name of the content that is created for the snapshot with this UID. */
+  dynamicName(uid: string): string;
+  /** It has no snapshot on the storage that would be lost with it, and is to be deleted with the one it is bound to. */
+  isDisposable(content: C): boolean;
 }
 
 export const snapshotContents: BoundContentKind<VolumeSnapshotContent> = {
@@ -51,6 +61,11 @@ export const snapshotContents: BoundContentKind<VolumeSnapshotContent> = {
     (source.volumeHandle === undefined) === (source.snapshotHandle === undefined)
       ? 'exactly one of volumeHandle and snapshotHandle must be given as the source'
       : undefined,
+  dynamicName: (uid) => dynamicContentName({ metadata: { uid } } as VolumeSnapshot),
+  isDisposable: ({ spec, status }) =>
+    spec.source.volumeHandle !== undefined &&
+    spec.deletionPolicy === 'Delete' &&
+    status?.snapshotHandle === undefined,
 };
 
 export const groupSnapshotContents: BoundContentKind<VolumeGroupSnapshotContent> = {
@@ -64,6 +79,11 @@ export const groupSnapshotContents: BoundContentKind<VolumeGroupSnapshotContent>
     (source.volumeHandles ?? []).length > 0 === (source.groupSnapshotHandles !== undefined)
       ? 'exactly one of volumeHandles and groupSnapshotHandles must be given as the source'
       : undefined,
+  dynamicName: (uid) => dynamicGroupContentName({ metadata: { uid } } as VolumeGroupSnapshot),
+  isDisposable: ({ spec, status }) =>
+    spec.source.volumeHandles !== undefined &&
+    spec.deletionPolicy === 'Delete' &&
+    status?.volumeGroupSnapshotHandle === undefined,
 };
 
 export type ContentStep =
@@ -71,16 +91,27 @@ export type ContentStep =
   | { do: 'tell'; problem: string }
   | { do: 'protect' }
   /** It is being deleted without the being-deleted annotation: its snapshot may be gone. */
-  | { do: 'mark-if-orphan' };
+  | { do: 'mark-if-orphan' }
+  /** Its creation may have taken effect after its snapshot was deleted, so that nobody would ever delete it. */
+  | { do: 'delete-if-orphan' };
 
-/** Pure. */
-export function decideContent<C extends KubeObject>(kind: BoundContentKind<C>, content: C): ContentStep {
+/** Pure. `owner`: the snapshot of the name to which the content is bound, as cached. */
+export function decideContent<C extends KubeObject>(
+  kind: BoundContentKind<C>,
+  content: C,
+  owner: KubeObject | undefined,
+): ContentStep {
   const problem = kind.sourceProblem(content);
   if (problem !== undefined) return { do: 'tell', problem };
   // The snapshot's reconciler adds the finalizer later.
-  if (!kind.refOf(content).uid) return { do: 'nothing' };
-  const { deletionTimestamp, annotations = {} } = content.metadata;
+  const { uid } = kind.refOf(content);
+  if (!uid) return { do: 'nothing' };
+  const { name, deletionTimestamp, annotations = {} } = content.metadata;
   if (deletionTimestamp === undefined) {
+    const isOwned = owner?.metadata.uid === uid;
+    if (!isOwned && name === kind.dynamicName(uid) && kind.isDisposable(content)) {
+      return { do: 'delete-if-orphan' };
+    }
     return hasFinalizer(content, kind.finalizer) ? { do: 'nothing' } : { do: 'protect' };
   }
   return annotations[kind.beingDeleted] === undefined ? { do: 'mark-if-orphan' } : { do: 'nothing' };
@@ -99,11 +130,18 @@ export async function markContent<C extends KubeObject>(
 
 export function createContentReconciler<C extends KubeObject>(
   kind: BoundContentKind<C>,
-  ports: { kube: KubeClient; contents: ReadYourWrites<C>; recorder: EventRecorder; log: Log },
+  ports: {
+    kube: KubeClient;
+    contents: ReadYourWrites<C>;
+    /** The snapshot of the name to which a content is bound. */
+    ownerOf(content: C): KubeObject | undefined;
+    recorder: EventRecorder;
+    log: Log;
+  },
 ): Reconcile {
   const { kube, contents, recorder, log } = ports;
 
-  /** Confirmed by the server: the data is about to be destroyed. */
+  /** Confirmed by the server, since the cache may be behind. */
   async function isOrphan(content: C, signal: AbortSignal): Promise<boolean> {
     const { name = '', namespace = '', uid } = kind.refOf(content);
     try {
@@ -114,10 +152,19 @@ export function createContentReconciler<C extends KubeObject>(
     }
   }
 
+  /** Marked first: the snapshotter does not begin to cut for a content that is marked, and ends what it has begun. */
+  async function deleteOrphan(content: C, signal: AbortSignal): Promise<void> {
+    const marked = contents.wrote(await markContent(kube, kind, { content, signal }));
+    // It may have got its handle before, which the cache does not show yet, or get it now: then the deletion fails.
+    if (!kind.isDisposable(marked)) return;
+    const { name, uid, resourceVersion } = marked.metadata;
+    await kube.delete(kind.resource, { name }, { preconditions: { uid, resourceVersion }, signal });
+  }
+
   return async (key, { signal }) => {
     const content = contents.get(key);
     if (content === undefined) return done;
-    const step = decideContent(kind, content);
+    const step = decideContent(kind, content, ports.ownerOf(content));
     switch (step.do) {
       case 'nothing':
         return done;
@@ -135,6 +182,11 @@ export function createContentReconciler<C extends KubeObject>(
           content: key,
         });
         contents.wrote(await markContent(kube, kind, { content, signal }));
+        return done;
+      case 'delete-if-orphan':
+        if (!(await isOrphan(content, signal))) return done;
+        log.info('A content was created after its snapshot was deleted; it is deleted', { content: key });
+        await ifThere(deleteOrphan(content, signal));
         return done;
       default:
         return step satisfies never;

@@ -411,5 +411,6 @@ test('a content by itself: protected once owned, and let go when deleted and orp
     [content({ metadata: { ...deleting, finalizers } }), 'mark-if-orphan'],
     [content({ metadata: { ...deleting, ...marked, finalizers } }), 'nothing'],
   ];
-  for (const [each, wanted] of table) assert.equal(decideContent(snapshotContents, each).do, wanted);
+  for (const [each, wanted] of table)
+    assert.equal(decideContent(snapshotContents, each, snapshot()).do, wanted);
 });

@@ -14,7 +14,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
+import { dynamicContentName, isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
@@ -127,7 +127,13 @@ export function createSnapshotController(
           return content && namespaceKey(content.spec.volumeSnapshotRef.namespace);
         },
       },
-      createContentReconciler(snapshotContents, { kube, contents: latestContents, recorder, log }),
+      createContentReconciler(snapshotContents, {
+        kube,
+        contents: latestContents,
+        ownerOf: (content) => snapshots.get(snapshotKeyOf(content)),
+        recorder,
+        log,
+      }),
     ),
   });
   const claimLoop = createLoop({
@@ -145,12 +151,19 @@ export function createSnapshotController(
     if (key !== undefined) claimLoop.add(key);
   };
   const contentChanged = (content: VolumeSnapshotContent): void => {
-    if (decideContent(snapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
     const owner = snapshotKeyOf(content);
-    if (snapshots.get(owner) !== undefined) snapshotLoop.add(owner);
+    const snapshot = snapshots.get(owner);
+    if (decideContent(snapshotContents, content, snapshot).do !== 'nothing') contentLoop.add(keyOf(content));
+    if (snapshot !== undefined) snapshotLoop.add(owner);
     for (const snapshot of snapshots.byIndex(BY_CONTENT, keyOf(content))) {
       if (keyOf(snapshot) !== owner) snapshotLoop.add(keyOf(snapshot));
     }
+  };
+  /** It may now be without a snapshot. */
+  const lookAtContentOf = (gone: VolumeSnapshot): void => {
+    const name = gone.status?.boundVolumeSnapshotContentName ?? dynamicContentName(gone);
+    const content = contents.get(name);
+    if (content !== undefined) contentChanged(content);
   };
   const claimChanged = (claim: PersistentVolumeClaim): void => {
     for (const snapshot of sourceClaims.unreadyOf(keyOf(claim))) {
@@ -171,7 +184,10 @@ export function createSnapshotController(
           },
           updated: (before, after) => {
             const replaced = before.metadata.uid !== after.metadata.uid;
-            if (replaced) metrics.gone('Snapshot', before.metadata.uid);
+            if (replaced) {
+              metrics.gone('Snapshot', before.metadata.uid);
+              lookAtContentOf(before);
+            }
             const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
             // Failures to create say nothing about deletion, so the backoff starts again.
             if (replaced || turned) snapshotLoop.forget(keyOf(after));
@@ -181,8 +197,7 @@ export function createSnapshotController(
           deleted: (snapshot) => {
             metrics.gone('Snapshot', snapshot.metadata.uid);
             lookAtClaimOf(snapshot);
-            const owned = contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? '');
-            if (owned !== undefined) contentChanged(owned);
+            lookAtContentOf(snapshot);
           },
         },
         { inSlices: true },
