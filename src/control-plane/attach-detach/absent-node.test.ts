@@ -13,10 +13,12 @@ const node = (uid: string) => ({ metadata: { name: 'n1', uid, resourceVersion: '
 
 function reportOf(cached: { node: Node }) {
   let patches = 0;
+  const gone = () => Promise.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
   const kube = {
-    patch: async () => {
+    get: gone,
+    patch() {
       patches++;
-      throw new KubeError({ reason: 'NotFound', code: 404, message: 'gone' });
+      return gone();
     },
   } as unknown as KubeClient;
   const nodes = { get: () => cached.node, subscribe: () => () => {} } as unknown as Informer<Node>;

@@ -57,16 +57,16 @@ test('a volume whose handle is not known counts by its name', () => {
   const only = attachment('a', 'n', ofVolume('pv'));
   const { actual } = world([only]);
   assert.equal(actual.volumeIdOf(only), 'pv:pv');
-  actual.knows({ metadata: { name: 'pv' }, spec: {} } as unknown as PersistentVolume);
+  assert.equal(actual.knows({ metadata: { name: 'pv' }, spec: {} } as unknown as PersistentVolume), false);
   assert.equal(actual.volumeIdOf(only), 'pv:pv', 'not of a CSI driver');
-  actual.knows(volume('pv', 'h'));
+  assert.deepEqual([actual.knows(volume('pv', 'h')), actual.knows(volume('pv', 'h'))], [true, false]);
   assert.equal(actual.volumeIdOf(only), idOf('h'));
   assert.deepEqual(names(actual.at('n', idOf('h'))), ['a']);
   actual.forget('pv');
   actual.forget('pv');
   assert.equal(actual.volumeIdOf(only), 'pv:pv');
   assert.deepEqual(names(actual.at('n', idOf('h'))), []);
-  assert.deepEqual([actual.isUsed('pv'), actual.isUsed('x')], [true, false]);
+  assert.deepEqual([names(actual.of('pv')), names(actual.of('x'))], [['a'], []]);
 });
 
 test('a volume of the same name with another handle is another one', () => {

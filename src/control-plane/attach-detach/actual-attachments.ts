@@ -29,17 +29,19 @@ export class ActualAttachments {
     return this.#attachments.list().length;
   }
 
-  knows(volume: PersistentVolume): void {
+  /** Returns whether it is another volume than was known under this name: its attachments are in other slots then. */
+  knows(volume: PersistentVolume): boolean {
     const { csi } = volume.spec;
-    if (!csi) return;
+    if (!csi) return false;
     const { name } = volume.metadata;
     const volumeId = slotVolume(volumeNamesOf(csi));
-    if (this.#volumeIds.get(name) === volumeId) return;
+    if (this.#volumeIds.get(name) === volumeId) return false;
     this.forget(name);
     this.#volumeIds.set(name, volumeId);
     const names = this.#pvNames.get(volumeId);
     if (names) names.add(name);
     else this.#pvNames.set(volumeId, new Set([name]));
+    return true;
   }
 
   /** To be called once neither the volume nor an attachment of it is left. */
@@ -52,8 +54,8 @@ export class ActualAttachments {
     if (names?.size === 0) this.#pvNames.delete(volumeId);
   }
 
-  isUsed(pvName: string): boolean {
-    return this.#attachments.byIndex(BY_SOURCE, `pv:${pvName}`).length > 0;
+  of(pvName: string): readonly VolumeAttachment[] {
+    return this.#attachments.byIndex(BY_SOURCE, `pv:${pvName}`);
   }
 
   volumeIdOf(attachment: VolumeAttachment): SlotVolume {

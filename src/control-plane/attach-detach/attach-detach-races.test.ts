@@ -208,3 +208,61 @@ test('an attachment whose creation never arrived does not keep the volume from o
   await w.clock.advance(200_000);
   assert(w.isAttached('data', 'n2'));
 });
+
+test('[ATT-10] a creation that is rejected keeps the volume from other nodes while an earlier one may have taken effect', async (t) => {
+  const lag = lagging(volumeAttachments);
+  let creates = 0;
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...lag.faults(kube),
+      create: async (...call) => {
+        const [, object] = call;
+        if (!lag.isHeld || !JSON.stringify(object).includes('"nodeName":"n1"')) return kube.create(...call);
+        creates++;
+        if (creates > 1)
+          throw new KubeError({ reason: 'TooManyRequests', code: 429, message: 'too many requests' });
+        await kube.create(...call);
+        throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  lag.hold();
+  await w.pod('p', 'n1', ['data']);
+  await w.pod('q', 'n2', ['data']);
+  await w.clock.advance(5_000);
+  assert(creates > 1, 'the creation was repeated');
+  assert.equal(w.attachment('data', 'n2'), undefined);
+  lag.release();
+  await w.clock.advance(60_000);
+  assert(w.isAttached('data', 'n1'));
+  assert.equal(w.attachment('data', 'n2'), undefined);
+});
+
+test('[ATT-10] an attachment that somebody deletes while it is pending is made again for one node only', async (t) => {
+  const w = await attachDetachWorld(t);
+  const first = await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  w.attacher.attach('silent');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await first.stop();
+  // It finds the attachment, and does not know it from its own creation.
+  await w.startController();
+  await w.pod('q', 'n2', ['data']);
+  await w.settle();
+  assert.equal(w.attachments.list().length, 1);
+  let most = 0;
+  const count = () => {
+    most = Math.max(most, w.attachments.list().length);
+  };
+  w.attachments.subscribe({ added: count });
+  await w.make(w.kube.delete(volumeAttachments, { name: w.attachments.list()[0]?.metadata.name ?? '' }));
+  await w.clock.advance(5_000);
+  assert.equal(most, 1);
+});

@@ -22,7 +22,7 @@ import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volum
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isRejected } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
+import { done, failed, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
@@ -160,6 +160,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       const name = existing?.metadata.name ?? attachmentNames(used.volume, nodeName)[0];
       const state = attachmentState(existing).kind;
       if (state === 'attached' || state === 'detaching') continue;
+      // An earlier creation may have taken effect although its answer was lost.
+      const isInDoubt = actual.unseen(volumeId, nodeName) !== undefined;
       if (state === 'absent') actual.making(volumeId, nodeName, name);
       podEvents.asked(name);
       const ended = counted.operation('volume_attach');
@@ -170,10 +172,11 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       } catch (error) {
         if (signal.aborted) throw error;
         ended('fail-unknown');
-        if (isRejected(error)) {
-          actual.made(volumeId, nodeName);
-          refused.wake(volumeId);
-        }
+        // A rejection says nothing of an earlier attempt.
+        if (isRejected(error) && !(isInDoubt && (await exists(name, signal)))) noLongerMaking(key);
+        // The volume may be another node's by now: decide anew.
+        if (error instanceof AttachError && error.failure === 'deleted')
+          return failed({ why: error.message, quiet: true });
         // The attacher goes on by itself, and a detachment comes to its end: either wakes the slot.
         if (error instanceof AttachError && error.failure === 'detach-in-progress') return done;
         podEvents.attachFailed(key, used, error);
@@ -194,10 +197,19 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const { nodeName, volumeId } = slotOf(key);
     const name = actual.unseen(volumeId, nodeName);
     if (name === undefined || desired.podsOf(key).length > 0) return false;
-    if (await ifThere(kube.get(volumeAttachments, { name }, { signal }))) return true;
+    if (await exists(name, signal)) return true;
+    noLongerMaking(key);
+    return false;
+  }
+
+  async function exists(name: string, signal: AbortSignal): Promise<boolean> {
+    return (await ifThere(kube.get(volumeAttachments, { name }, { signal }))) !== undefined;
+  }
+
+  function noLongerMaking(key: string): void {
+    const { nodeName, volumeId } = slotOf(key);
     actual.made(volumeId, nodeName);
     refused.wake(volumeId);
-    return false;
   }
 
   async function detach(key: string, forced: Forced, signal: AbortSignal): Promise<Outcome> {

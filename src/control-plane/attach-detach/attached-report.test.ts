@@ -115,15 +115,27 @@ test('an attachment that is withheld is off the list until it is released', () =
 });
 
 test('a node that does not exist has no list to write', async () => {
+  const notFound = new KubeError({ code: 404, reason: 'NotFound', message: 'gone' });
   const unknown = world(undefined);
   assert.equal(unknown.report.isRight('n'), true);
-  assert.equal(await unknown.report.publish('n', never), undefined);
-  assert.deepEqual(unknown.requests, []);
-  const gone = world(node([entry('a', 'a')]));
-  const published = gone.report.publish('n', never);
+  for (const { report, answers } of [unknown, world(node([entry('a', 'a')]))]) {
+    const published = report.publish('n', never);
+    await Promise.resolve();
+    answers[0]?.reject(notFound);
+    assert.equal(await published, undefined);
+  }
+  assert.deepEqual(unknown.requests, ['read'], 'the cache may not show a Node that was made anew');
+});
+
+test('a list that is right in the cache and not on the server is written: the answer to an earlier write was lost', async () => {
+  const { report, requests, answers } = world(node([]));
+  const published = report.publish('n', never);
   await Promise.resolve();
-  gone.answers[0]?.reject(new KubeError({ code: 404, reason: 'NotFound', message: 'gone' } as never));
-  assert.equal(await published, undefined);
+  answers[0]?.resolve(node([entry('a', 'a')], '2'));
+  while (answers.length < 2) await Promise.resolve();
+  answers[1]?.resolve(node([], '3'));
+  assert.deepEqual((await published)?.status?.volumesAttached, []);
+  assert.deepEqual(requests, ['read', []]);
 });
 
 test('a write that fails is reported, and the next one is made', async () => {

@@ -44,7 +44,7 @@ export class AttachedReport {
     this.#withheld.delete(attachmentName);
   }
 
-  /** Writes the list if it differs. Returns the Node as the server has it, undefined if it does not exist. */
+  /** Writes the list if the server's differs. Returns the Node as the server has it, undefined if it does not exist. */
   publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
     // A write that has not begun will include the caller's changes.
     const next = this.#next.get(nodeName);
@@ -79,11 +79,13 @@ export class AttachedReport {
   async #publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
     const { kube } = this.#ports;
     const known = this.node(nodeName);
-    if (!known) return undefined;
     try {
-      const volumesAttached = this.#rightList(known);
+      let volumesAttached = known && this.#rightList(known);
       if (volumesAttached === undefined) {
-        return this.#latest.wrote(await kube.get(nodes, { name: nodeName }, { signal }));
+        // The answer to an earlier write may have been lost: the server's list may not be the one that the cache shows.
+        const node = this.#latest.wrote(await kube.get(nodes, { name: nodeName }, { signal }));
+        volumesAttached = this.#rightList(node);
+        if (volumesAttached === undefined) return node;
       }
       const options = { type: 'merge', subresource: 'status', signal } as const;
       return this.#latest.wrote(
@@ -91,7 +93,7 @@ export class AttachedReport {
       );
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      this.#absent.set(nodeName, known.metadata.uid);
+      if (known) this.#absent.set(nodeName, known.metadata.uid);
       return undefined;
     }
   }

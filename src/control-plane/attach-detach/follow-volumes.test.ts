@@ -12,7 +12,7 @@ type Handlers = InformerHandler<any>;
 const KINDS: readonly Kind[] = ['pods', 'claims', 'volumes', 'attachments', 'nodes', 'drivers'];
 
 /** Followed caches; what they wake, and what is told to desired and actual state, is in `heard`. */
-function follow(cached: { volumes?: string[]; used?: string[] } = {}) {
+function follow(cached: { volumes?: string[]; used?: string[]; isNews?: boolean } = {}) {
   const heard: string[] = [];
   const handlers = {} as Record<Kind, Handlers>;
   const tell =
@@ -42,9 +42,12 @@ function follow(cached: { volumes?: string[]; used?: string[] } = {}) {
       volumesOf: (key: string) => [{ volume: { driver: key === 's1' ? 'd' : 'e' } }],
     },
     actual: {
-      knows: (volume: { metadata: { name: string } }) => tell('knows')(volume.metadata.name),
+      knows(volume: { metadata: { name: string } }) {
+        tell('knows')(volume.metadata.name);
+        return cached.isNews;
+      },
       forget: tell('forget'),
-      isUsed: (name: string) => cached.used?.includes(name) ?? false,
+      of: (name: string) => (cached.used?.includes(name) ? [attachment()] : []),
       volumeIdOf: () => 'vol',
       onNode: () => [{ spec: { nodeName: 'n' } }],
     },
@@ -199,4 +202,10 @@ test('it follows nothing any more when it is stopped', () => {
   const { heard, stop } = follow();
   stop();
   assert.deepEqual(heard.toSorted(), KINDS.map((kind) => `unsubscribed ${kind}`).toSorted());
+});
+
+test('a volume that becomes known, or becomes another, wakes the slots of its attachments', () => {
+  const { heard, handlers } = follow({ used: ['pv'], isNews: true });
+  handlers.volumes.added?.(volume());
+  assert.deepEqual(slotOfAttachment(heard), ['knows pv', SLOT, 'holders vol']);
 });

@@ -47,6 +47,7 @@ export interface FollowVolumesInit {
 /** Each subscription replays what is cached. Returns a function that ends them all. */
 export function followVolumes(init: FollowVolumesInit): () => void {
   const { caches, desired, actual, podsOfClaim, slots, reports } = init;
+  let isFollowing = false;
 
   function wake(keys: Iterable<string>): void {
     for (const key of keys) slots.add(key);
@@ -57,7 +58,10 @@ export function followVolumes(init: FollowVolumesInit): () => void {
   }
 
   function lookAtVolume(volume: PersistentVolume): void {
-    actual.knows(volume);
+    const isNews = actual.knows(volume);
+    // Attachments that are cached already are looked at by their own replay.
+    if (isNews && isFollowing)
+      for (const attachment of actual.of(volume.metadata.name)) lookAtAttachment(attachment);
     const { claimRef } = volume.spec;
     if (claimRef) refreshPodsOfClaim(`${claimRef.namespace}/${claimRef.name}`);
   }
@@ -85,7 +89,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
 
   /** The handle of a deleted volume is kept only while the volume has attachments. */
   function forgetUnused(pvName: string): void {
-    if (!caches.volumes.get(pvName) && !actual.isUsed(pvName)) actual.forget(pvName);
+    if (!caches.volumes.get(pvName) && actual.of(pvName).length === 0) actual.forget(pvName);
   }
 
   // Volumes first, so that what comes after finds their handles.
@@ -141,6 +145,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
       deleted: lookAtDriver,
     }),
   ];
+  isFollowing = true;
   return () => {
     for (const unsubscribe of subscriptions) unsubscribe();
   };

@@ -145,27 +145,26 @@ test('[ATT-2] attached: true does not count during a detach; a new object is cre
   assert.notEqual((await read(kube)).metadata.uid, old.metadata.uid);
 });
 
-test('[ATT-2] an attachment that is deleted during the wait is created again', async (t) => {
+test('[ATT-2] an attachment that is deleted during the wait is created again only when that is asked for', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
-  const attaching = attachData(plugin, signal);
-  const first = await attachments.waitFor(NAME, (va) => va !== undefined);
+  const attaching = assert.rejects(attachData(plugin, signal), failsWith('deleted'));
+  await attachments.waitFor(NAME, (va) => va !== undefined);
   await kube.delete(volumeAttachments, { name: NAME });
-  await attachments.waitFor(NAME, (va) => va !== undefined && va.metadata.uid !== first?.metadata.uid);
-  attacher.attach('ok');
   await attaching;
+  assert.equal(attachments.get(NAME), undefined);
+  attacher.attach('ok');
+  await attachData(plugin, signal);
 });
 
-test('[ATT-2] an attachment of another creator that is deleted during the wait is created again', async (t) => {
-  const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
-  const first = await kube.create(volumeAttachments, {
+test('[ATT-2] the attachment of another creator that is deleted during the wait fails this attach', async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t, 'silent');
+  await kube.create(volumeAttachments, {
     metadata: { name: NAME },
     spec: { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } },
   });
   await attachments.waitFor(NAME, (va) => va !== undefined);
-  const attaching = attachData(plugin, signal);
+  const attaching = assert.rejects(attachData(plugin, signal), failsWith('deleted'));
   await kube.delete(volumeAttachments, { name: NAME });
-  await attachments.waitFor(NAME, (va) => va !== undefined && va.metadata.uid !== first.metadata.uid);
-  attacher.attach('ok');
   await attaching;
 });
 
@@ -296,7 +295,7 @@ test('[ATT-1] an attachment that the cache does not have yet is waited for, and 
   assert.equal(world.creates, 1);
 });
 
-test('[ATT-1] an attachment that was deleted before the wait for it starts is made again', async (t) => {
+test('[ATT-1] an attachment that was deleted before the wait for it starts is noticed', async (t) => {
   const { kube, attachments, world, plugin, signal } = await startBehind(t);
   world.afterCreate = async () => {
     world.afterCreate = async () => {};
@@ -306,6 +305,7 @@ test('[ATT-1] an attachment that was deleted before the wait for it starts is ma
     await kube.patch(volumeAttachments, { name: NAME }, finalizers, { type: 'merge' }).catch(() => {});
     await attachments.waitFor(NAME, (attachment) => attachment === undefined, signal);
   };
+  await assert.rejects(attachData(plugin, signal), failsWith('deleted'));
   assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
   assert.equal(world.creates, 2);
 });
@@ -329,17 +329,15 @@ test('[ATT-1] the status of an earlier attachment of the same name is not used f
   assert.deepEqual(await attaching, { device: 'node-1' });
 });
 
-test('[ATT-2] an attachment that the cache shows late and that is then deleted is created again', async (t) => {
+test('[ATT-2] an attachment that the cache shows late and that is then deleted fails the attach', async (t) => {
   const { kube, upToDate, attachments, attacher, lag, world, plugin, signal } = await startBehind(t);
   attacher.attach('silent');
   lag.hold();
-  const attaching = attachData(plugin, signal);
+  const attaching = assert.rejects(attachData(plugin, signal), failsWith('deleted'));
   await upToDate.waitFor(NAME, (attachment) => attachment !== undefined, signal);
   lag.release();
   await attachments.waitFor(NAME, (attachment) => attachment !== undefined, signal);
   await kube.delete(volumeAttachments, { name: NAME });
-  await upToDate.waitFor(NAME, (attachment) => attachment === undefined, signal);
-  attacher.attach('ok');
-  assert.deepEqual(await attaching, { device: 'node-1' });
-  assert.equal(world.creates, 2);
+  await attaching;
+  assert.equal(world.creates, 1);
 });

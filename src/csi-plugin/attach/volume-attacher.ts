@@ -27,6 +27,8 @@ export type AttachFailure =
   | 'detach-error'
   /** The old attachment is still being detached; a new one can be created once it is gone. */
   | 'detach-in-progress'
+  /** Somebody deleted it while its attacher's answer was awaited. Whether to create it again is the caller's decision. */
+  | 'deleted'
   | 'timeout';
 
 export class AttachError extends Error {
@@ -117,20 +119,19 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
         () => name,
         parent,
         async (signal) => {
-          for (;;) {
-            const existing = findAttachment(attachments, volume, nodeName);
-            name = existing?.metadata.name ?? today;
-            const made = existing ? undefined : await ensure(attachmentDraft(volume, nodeName), signal);
-            const state = await answered(name, { existing, made }, signal);
-            if (state.kind === 'attached') return state.publishContext;
-            if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
-            if (state.kind === 'detaching') {
-              throw new AttachError(
-                'detach-in-progress',
-                `VolumeAttachment ${name} is being detached; it is created again once it is gone`,
-              );
-            }
+          const existing = findAttachment(attachments, volume, nodeName);
+          name = existing?.metadata.name ?? today;
+          const made = existing ? undefined : await ensure(attachmentDraft(volume, nodeName), signal);
+          const state = await answered(name, { existing, made }, signal);
+          if (state.kind === 'attached') return state.publishContext;
+          if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
+          if (state.kind === 'detaching') {
+            throw new AttachError(
+              'detach-in-progress',
+              `VolumeAttachment ${name} is being detached; it is created again once it is gone`,
+            );
           }
+          throw new AttachError('deleted', `VolumeAttachment ${name} was deleted before it was attached`);
         },
       );
     },
