@@ -178,8 +178,12 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
       );
     },
     patch: (resource, name, patch, options) => {
-      const { signal, ...rest } = options;
-      return carry('patch', resource, name, signal, () => inner.patch(resource, name, patch, rest));
+      const { signal, known, ...rest } = options;
+      return carry('patch', resource, name, signal, async () => {
+        const answer = await inner.patch(resource, name, patch, rest);
+        // As over HTTP, where only the metadata of such an answer is read.
+        return known === undefined ? answer : ({ ...known, metadata: answer.metadata } as typeof answer);
+      });
     },
     delete: (resource, name, options = {}) => {
       const { signal, ...rest } = options;

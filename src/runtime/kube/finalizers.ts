@@ -45,6 +45,8 @@ interface FinalizerRequest<T extends KubeObject> {
   resource: Resource<T>;
   object: T;
   finalizer: string | readonly string[];
+  /** The caller decides by the answer. Otherwise only its metadata is read, and the rest is as `object` has it. */
+  needsAnswer?: boolean;
   signal?: AbortSignal;
 }
 
@@ -64,7 +66,7 @@ export async function removeFinalizer<T extends KubeObject>(
 }
 
 async function change<T extends KubeObject>(
-  { kube, resource, object, signal }: FinalizerRequest<T>,
+  { kube, resource, object, needsAnswer, signal }: FinalizerRequest<T>,
   next: (finalizers: readonly string[]) => string[],
 ): Promise<T> {
   const { name, namespace, uid } = object.metadata;
@@ -75,7 +77,8 @@ async function change<T extends KubeObject>(
     const patch = patchFor(current, next);
     if (patch === undefined) return current;
     try {
-      return await kube.patch(resource, target, patch, { type: 'json', known: current, ...call });
+      const expected = needsAnswer ? {} : { known: current };
+      return await kube.patch(resource, target, patch, { type: 'json', ...expected, ...call });
     } catch (error) {
       if (attempt >= MOST_ATTEMPTS - 1 || !(isInvalid(error) || isConflict(error))) throw error;
     }

@@ -64,7 +64,8 @@ export interface PatchOptions extends WriteOptions {
   /** Server-side apply: take fields owned by others. */
   force?: boolean;
   /**
-   * The expected object without its metadata: only the metadata of the answer is read then. Cheaper for both sides.
+   * The expected object without its metadata: only the metadata of the answer is read then. Cheaper for both sides. Where
+   * the patch does not name a resourceVersion, the object may have changed in other fields, and the answer does not show it.
    */
   known?: KubeObject;
 }

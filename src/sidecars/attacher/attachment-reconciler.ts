@@ -17,7 +17,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeTurns } from '../common/volume-turns.ts';
@@ -80,8 +80,9 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
         log.v(4).info('Nothing to do', { volumeAttachment: key, why: decision.why });
         return done;
       case 'mark-attached':
-        await writeStatus(attachment, attachedPatch(attachment, {}), signal);
-        return done;
+        return mark(attachment, attachedPatch(attachment, {}), signal);
+      case 'mark-detached':
+        return mark(attachment, detachedPatch(attachment), signal);
       case 'release':
         await release(attachment, signal);
         return done;
@@ -157,7 +158,9 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
       signal.throwIfAborted();
       await writeStatus(current, attachedPatch(current, metadata), signal);
     } catch (error) {
-      return failed(current, 'attach', error, signal);
+      return isConflict(error)
+        ? againIfChanged(current, error, signal)
+        : failed(current, 'attach', error, signal);
     }
     drift.clear(current);
     log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
@@ -171,6 +174,31 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
   ): Promise<VolumeAttachment | undefined> {
     const current = await ifThere(kube.get(volumeAttachments, { name }, { signal }));
     return current && attachments.wrote(current);
+  }
+
+  async function mark(
+    attachment: VolumeAttachment,
+    patch: StatusPatch,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    try {
+      await writeStatus(attachment, patch, signal);
+      return done;
+    } catch (error) {
+      return againIfChanged(attachment, error, signal);
+    }
+  }
+
+  /** After a conflict the newest version decides at once. If that is no other one, the conflict is thrown. */
+  async function againIfChanged(
+    attachment: VolumeAttachment,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    if (!isConflict(error)) throw error;
+    const newest = await readAgain(attachment, signal);
+    if (newest?.metadata.resourceVersion === attachment.metadata.resourceVersion) throw error;
+    return newest === undefined ? done : requeueAfter(0, 'the attachment has changed');
   }
 
   /** The server's answer decides, because the cache may not show yet that the volume is about to be deleted. */

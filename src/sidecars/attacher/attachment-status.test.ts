@@ -43,7 +43,7 @@ const attached: {
 for (const { name, before, metadata, patch, after } of attached) {
   test(`attached ${name}`, () => {
     const found = attachedPatch(attachment(before), metadata);
-    assert.deepEqual(found, { metadata: { uid: 'u' }, status: patch });
+    assert.deepEqual(found, { metadata: { uid: 'u', resourceVersion: '7' }, status: patch });
     assert.deepEqual(withStatus(attachment(before), found).status, after);
   });
 }
@@ -66,7 +66,7 @@ test('an error says of which call it is, and leaves the rest as it was', () => {
 
 test('an error does not say whether the volume is attached, which the server may know better', () => {
   assert.deepEqual(errorPatch(attachment({ attached: false }), 'attach', error), {
-    metadata: { uid: 'u' },
+    metadata: { uid: 'u', resourceVersion: '7' },
     status: { attachError: error },
   });
   assert.deepEqual(errorPatch(attachment(), 'attach', error), {

@@ -1,4 +1,5 @@
-// The patches of a VolumeAttachment: as small as they can be, and only for the incarnation they are about. Pure.
+// The patches of a VolumeAttachment: as small as they can be, and only for the version that they were decided on. Pure.
+// Otherwise one that arrives late, from a process that has ended, would write over what another has done since.
 
 import type { VolumeAttachment, VolumeError } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
@@ -10,8 +11,8 @@ const CUT = ' […]';
 type Fields = Record<string, unknown>;
 
 export interface StatusPatch {
-  /** With `resourceVersion` it applies to that version only. */
-  readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
+  /** It applies to this version only. */
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
   readonly status: Fields;
 }
 
@@ -31,23 +32,18 @@ export function detachedPatch(attachment: VolumeAttachment): StatusPatch {
   return statusPatch(attachment, { attached: false, attachmentMetadata: null, detachError: null });
 }
 
-/**
- * Says nothing of `attached`: the cache may be behind a write of `attached: true` whose answer was lost, and a node
- * trusts `attached`. A first status must have the field, so it is for the version that had no status.
- */
+/** Says nothing of `attached`, which a node trusts. A first status must have the field. */
 export function errorPatch(
   attachment: VolumeAttachment,
   operation: 'attach' | 'detach',
   error: VolumeError,
 ): StatusPatch {
   const report = { [operation === 'attach' ? 'attachError' : 'detachError']: error };
-  if (attachment.status !== undefined) return statusPatch(attachment, report);
-  const { uid, resourceVersion } = attachment.metadata;
-  return { metadata: { uid, resourceVersion }, status: { attached: false, ...report } };
+  return statusPatch(attachment, attachment.status === undefined ? { attached: false, ...report } : report);
 }
 
-function statusPatch(attachment: VolumeAttachment, status: Fields): StatusPatch {
-  return { metadata: { uid: attachment.metadata.uid }, status };
+function statusPatch({ metadata }: VolumeAttachment, status: Fields): StatusPatch {
+  return { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion }, status };
 }
 
 /** The attachment with the patch in it: nobody but the attacher writes its status. */

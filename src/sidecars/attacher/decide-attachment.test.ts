@@ -217,6 +217,12 @@ const cases: Case[] = [
     then: { do: 'unpublish', volume: { handle: 'h', secret: { name: 't', namespace: 'ns' } } },
   },
   {
+    name: 'deleted and released, the status does not say so yet',
+    given: { attachment: va({ deleted: true, attached: true }) },
+    then: 'mark-detached',
+  },
+  { name: 'deleted and released', given: { attachment: va({ deleted: true }) }, then: 'nothing' },
+  {
     name: 'deleted, nothing recorded, volume gone',
     given: { attachment: va({ deleted: true, finalizer: true }), persistentVolume: undefined },
     then: /remove the finalizer external-attacher\/d-csi-test/,

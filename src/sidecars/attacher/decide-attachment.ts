@@ -23,6 +23,8 @@ export interface AttachmentSnapshot {
 export type AttachmentDecision =
   | { do: 'nothing'; why: string }
   | { do: 'mark-attached' }
+  /** It is detached, and its status does not say so: the finalizer of somebody else keeps it. */
+  | { do: 'mark-detached' }
   | {
       do: 'publish';
       volume: VolumeToPublish;
@@ -84,7 +86,8 @@ export function deletionProblem({ metadata, spec, status }: PersistentVolume): s
 function decideDetach(snapshot: AttachmentSnapshot): AttachmentDecision {
   const { attachment, persistentVolume, nodeId, publishes } = snapshot;
   // The finalizer is written before the first call: without it there was no call.
-  if (!hasOurFinalizer(snapshot)) return nothing('it is detached');
+  if (!hasOurFinalizer(snapshot))
+    return attachment.status?.attached ? { do: 'mark-detached' } : nothing('it is detached');
   // A driver that no longer offers the call cannot be asked; waiting would be for ever.
   if (!publishes) return { do: 'release' };
   const refuse = (problem: string): AttachmentDecision => ({ do: 'refuse', operation: 'detach', problem });

@@ -64,7 +64,7 @@ export class VolumeProtection {
     const object = this.isProtected(volume)
       ? await this.#kube.get(persistentVolumes, { name }, { signal })
       : volume;
-    const request = { kube: this.#kube, resource: persistentVolumes, object, signal };
+    const request = { kube: this.#kube, resource: persistentVolumes, object, needsAnswer: true, signal };
     return this.#volumes.wrote(await addFinalizer({ ...request, finalizer: this.#finalizer }));
   }
 
