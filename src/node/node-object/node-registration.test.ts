@@ -119,6 +119,16 @@ test('a node renews its lease every ten seconds, and its status every five minut
   await passing(10_000, async () => heartbeatOf(await read()) !== heartbeat);
 });
 
+test('a Node that somebody else makes again gets the volumes in use with its first status', async (t) => {
+  const { kube, registration, read, passing, registered, signal } = await start(t);
+  await registered();
+  await kube.delete(nodes, { name: 'n1' });
+  await kube.create(nodes, { metadata: { name: 'n1' } });
+  registration.run(signal).catch(() => {});
+  await passing(10_000, async () => heartbeatOf(await read()) !== undefined);
+  assert.deepEqual((await read()).status?.volumesInUse, ['kubernetes.io/csi/d^h']);
+});
+
 test('a lease that somebody deletes is made again, owned by the Node', async (t) => {
   const { kube, registration, read, passing, registered, signal } = await start(t);
   await registered();

@@ -49,15 +49,17 @@ export function createNodeRegistration(
         await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
       }
     }
-    // A new Node gets volumesInUse with its first status: without it its volumes would count as unmounted.
-    const isNew = node.status?.conditions === undefined;
-    await writeStatus(node, signal, isNew ? { volumesInUse: await ports.volumesOnDisk() } : {});
+    await writeStatus(node, signal);
     await renewLease(signal);
   }
 
-  async function writeStatus(node: Node, signal: AbortSignal, further: object = {}): Promise<void> {
+  async function writeStatus(node: Node, signal: AbortSignal): Promise<void> {
     const { status } = nodeStatusPatch(node, host, clock.now());
-    const patch = { status: { ...status, ...further } };
+    // A new Node, which somebody else may have made, gets volumesInUse with its first status: without it its volumes would
+    // count as unmounted.
+    const isNew = node.status?.conditions === undefined;
+    const inUse = isNew ? { volumesInUse: await ports.volumesOnDisk() } : {};
+    const patch = { status: { ...status, ...inUse } };
     await kube.patch(nodes, { name: nodeName }, patch, { subresource: 'status', type: 'strategic', signal });
   }
 

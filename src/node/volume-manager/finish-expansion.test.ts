@@ -18,7 +18,7 @@ interface Given {
 const claim = ({ state, allocated, conditions = [], modes = ['ReadWriteOnce'], annotations }: Given = {}) =>
   ({
     metadata: { name: 'c', namespace: 'ns', resourceVersion: '1', ...(annotations && { annotations }) },
-    spec: { accessModes: modes, resources: { requests: { storage: '3Gi' } } },
+    spec: { volumeName: 'pv', accessModes: modes, resources: { requests: { storage: '3Gi' } } },
     status: {
       capacity: { storage: '1Gi' },
       ...(allocated && { allocatedResources: { storage: allocated } }),
@@ -159,6 +159,13 @@ test('[SIDE-1] what is infeasible for the node is left to the resizer; what fail
   await assert.rejects(legacy.run(fails('INVALID_ARGUMENT')));
   assert.equal(legacy.state(), undefined, 'nobody would take over');
   assert.ok(legacy.now().status?.conditions?.some(({ type }) => type === 'NodeResizeError'));
+});
+
+test('[SIDE-1] a claim of the same name that has another volume is neither expanded nor told of the size of this one', async () => {
+  const other = { ...waits, spec: { ...waits.spec, volumeName: 'other' } };
+  const { run, written } = world(other);
+  assert.equal(await run(async () => assert.fail('called')), undefined);
+  assert.deepEqual(written, []);
 });
 
 test('[SIDE-1] a volume without a claim or a PersistentVolume is not expanded', async () => {

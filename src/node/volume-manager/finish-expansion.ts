@@ -57,14 +57,15 @@ export interface Expanded {
   claim: PersistentVolumeClaim;
 }
 
-/** The resulting size; undefined when there is nothing to expand. */
+/** The resulting size; undefined when there is nothing to expand, or the claim is not that of the volume. */
 export async function finishExpansion(
   { kube, nowMs, signal }: ExpansionPorts,
   { volume, claimKey }: DesiredMount,
   expand: (capacity: string) => Promise<void>,
 ): Promise<Expanded | undefined> {
   if (!claimKey || !volume.attachedAs || !('pvName' in volume.attachedAs)) return undefined;
-  const pv = await kube.get(persistentVolumes, { name: volume.attachedAs.pvName }, { signal });
+  const { pvName } = volume.attachedAs;
+  const pv = await kube.get(persistentVolumes, { name: pvName }, { signal });
   const capacity = pv.spec.capacity?.storage;
   if (capacity === undefined) return undefined;
 
@@ -73,7 +74,9 @@ export async function finishExpansion(
     for (;;) {
       signal.throwIfAborted();
       const claim = await kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
-      const status = awaitsNodeExpansion(claim) === undefined ? undefined : statusFor(claim);
+      // A claim of the same name that was created since has another volume.
+      const isAwaited = claim.spec.volumeName === pvName && awaitsNodeExpansion(claim) !== undefined;
+      const status = isAwaited ? statusFor(claim) : undefined;
       if (status === undefined) return claim;
       const patch = { metadata: { resourceVersion: claim.metadata.resourceVersion }, status };
       try {
@@ -92,6 +95,7 @@ export async function finishExpansion(
   const claim = await report((now) =>
     expansionState(now) === 'NodeResizePending' ? inState('NodeResizeInProgress') : undefined,
   );
+  if (claim.spec.volumeName !== pvName) return undefined;
   try {
     await expand(capacity);
   } catch (error) {
