@@ -279,22 +279,33 @@ export class Components {
 
 /** Well below the time that a cluster has to converge. */
 const RETRY_MAX_MS = 60_000;
-const SNAPSHOT_CONTROLLER = { ...SNAPSHOT_CONTROLLER_DEFAULTS, retryMaxMs: RETRY_MAX_MS };
+/** No resync, which would repair a wake-up that was lost before anybody sees that it was. */
+const NO_RESYNC_MS = 0;
+const SNAPSHOT_CONTROLLER = {
+  ...SNAPSHOT_CONTROLLER_DEFAULTS,
+  retryMaxMs: RETRY_MAX_MS,
+  resyncMs: NO_RESYNC_MS,
+};
 const SNAPSHOTTER: SnapshotterOptions = {
   timeoutMs: 60_000,
   workers: 10,
   retryStartMs: 1_000,
   retryMaxMs: RETRY_MAX_MS,
-  resyncMs: 900_000,
+  resyncMs: NO_RESYNC_MS,
   naming: { prefix: 'snapshot', uuidLength: -1 },
   groups: { prefix: 'groupsnapshot', uuidLength: -1 },
   extraCreateMetadata: false,
 };
 const PROVISIONER = { ...DEFAULT_PROVISIONER_FLAGS, retryIntervalMaxMs: RETRY_MAX_MS };
-const ATTACHER = { ...DEFAULT_ATTACHER_FLAGS, retryIntervalMaxMs: RETRY_MAX_MS };
+const ATTACHER = {
+  ...DEFAULT_ATTACHER_FLAGS,
+  retryIntervalMaxMs: RETRY_MAX_MS,
+  resyncMs: NO_RESYNC_MS,
+};
 const RESIZER = {
   ...DEFAULT_RESIZER_FLAGS,
   retryIntervalMaxMs: RETRY_MAX_MS,
+  resyncPeriodMs: NO_RESYNC_MS,
   featureGates: { ...DEFAULT_RESIZER_FLAGS.featureGates, AnnotateFsResize: true },
 };
 const SIDECARS = {
