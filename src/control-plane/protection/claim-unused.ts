@@ -59,7 +59,14 @@ export function createUnusedCondition(
   const claimChanged = (claim: PersistentVolumeClaim): void => {
     if (isTracked(claim) && conditionOf(claim) === undefined) loop.add(keyOf(claim));
   };
-  claims.subscribe({ added: claimChanged, updated: (_before, claim) => claimChanged(claim) });
+  claims.subscribe({
+    added: claimChanged,
+    updated(before, claim) {
+      claimChanged(claim);
+      // What was written may have been decided before a pod came or went, and looked at again before the watch showed it.
+      if (conditionOf(before)?.status !== conditionOf(claim)?.status) loop.add(keyOf(claim));
+    },
+  });
   const podChanged = (pod: Pod): void => {
     for (const key of claimKeysOf(pod)) loop.add(key);
   };

@@ -34,6 +34,7 @@ const ended = { status: { phase: 'Succeeded' } };
 const claims = changesOf(persistentVolumeClaims);
 const podChanges = changesOf(pods);
 const told = { status: { conditions: [{ type: 'Unused', status: 'True' }] } };
+const used = { status: { conditions: [{ type: 'Unused', status: 'False' }] } };
 const [PROTECTION, UNUSED] = ['claim-protection', 'claim-unused'] as const;
 
 testWakes(
@@ -42,6 +43,11 @@ testWakes(
   [
     ['a bound claim', claims(undefined, bound()), [UNUSED]],
     ['a claim that becomes bound', claims(claim(), bound()), [UNUSED]],
+    [
+      'a claim whose condition has changed, perhaps by a decision of before its pod came',
+      claims(bound({ status: used.status }), bound({ status: told.status })),
+      [UNUSED],
+    ],
     ['a claim that is not bound', claims(undefined, claim()), []],
     [
       'a bound claim that is being deleted',
