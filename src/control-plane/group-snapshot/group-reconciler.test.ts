@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../api/well-known.ts';
+import { ANN_GROUP_SNAPSHOT_BEING_DELETED, FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
@@ -162,4 +162,43 @@ for (const [name, claim, then] of versions)
     const onServer = { persistentvolumeclaims: [claimOf('9', 'Pending')], persistentvolumes: [] };
     const { outcome } = await run(group(), { onServer, ...(claim && { claim }) });
     assert.match(outcome.kind === 'failed' ? outcome.why : '', then);
+  });
+
+const GOING_CONTENT = {
+  metadata: {
+    ...content.metadata,
+    deletionTimestamp,
+    annotations: { [ANN_GROUP_SNAPSHOT_BEING_DELETED]: 'yes' },
+  },
+  spec: { ...content.spec, deletionPolicy: 'Delete' },
+};
+const goingMember = {
+  metadata: { name: 'm', namespace: 'ns', ownerReferences: [{ uid: 'u' }], deletionTimestamp },
+};
+const notFound = () =>
+  Promise.reject(new KubeError({ code: 404, reason: 'NotFound', message: 'it is gone' }));
+const waits: [name: string, given: Parameters<typeof run>[1], then: string][] = [
+  [
+    'a content that only the server shows',
+    { onServer: { volumegroupsnapshotcontents: [GOING_CONTENT] } },
+    'failed',
+  ],
+  ['a cached content', { cached: GOING_CONTENT }, 'done'],
+  ['a member that only the server shows', { onServer: { volumesnapshots: [goingMember] } }, 'failed'],
+  [
+    'a content that only the server shows, and that is gone when it is marked',
+    { onServer: { volumegroupsnapshotcontents: [content] }, writes: { markContent: notFound } },
+    'failed',
+  ],
+  [
+    'a cached content that is gone when it is marked',
+    { cached: content, writes: { markContent: notFound } },
+    'done',
+  ],
+];
+for (const [name, given, then] of waits)
+  test(`[GRP-1] a group snapshot that is deleted and waits for ${name}: ${then}`, async () => {
+    const { outcome } = await run(group({ deletionTimestamp }), given);
+    assert.equal(outcome.kind, then);
+    assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
   });

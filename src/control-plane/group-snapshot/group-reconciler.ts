@@ -80,11 +80,12 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       if (group === undefined) return done;
       const content = (await contentOf(group, signal)) ?? made.content;
       beginMetrics(group, content);
-      const step = decideGroup(await factsOf(group, { content, made }, signal));
+      const facts = await factsOf(group, { content, made }, signal);
+      const step = decideGroup(facts);
       if (step.do === 'fail') return fail(step, group, signal);
       if (step.do === 'nothing') {
         log.v(4).info('Nothing to do', { group: key, why: step.why });
-        return done;
+        return ended(facts, step.why);
       }
       try {
         await perform(step, { group, made }, signal);
@@ -92,10 +93,19 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         if (!isNotFound(error)) throw error;
         // The object that the step was about is deleted; the cache will show it, and that wakes this group.
         log.v(3).info('Object was deleted before the write', { group: key, step: step.do, err: error });
-        return done;
+        return ended(facts, 'what it waits for was deleted before the write');
       }
     }
     throw new Error(`group snapshot ${key} is not settled after ${MOST_STEPS} steps`);
+  }
+
+  /** The end of what the caches have never shown gives no event, so the group that waits for it is looked at again. */
+  function ended({ group, content, members }: GroupFacts, why: string): Outcome {
+    if (group.metadata.deletionTimestamp === undefined) return done;
+    const isUnseen =
+      (content && caches.groupContents.get(keyOf(content)) === undefined) ||
+      members.some((member) => caches.snapshots.get(keyOf(member)) === undefined);
+    return isUnseen ? failed({ why, quiet: true }) : done;
   }
 
   async function contentOf(

@@ -76,11 +76,11 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       if (step.do === 'fail') return fail(step, snapshot, signal);
       if (step.do === 'nothing') {
         log.v(4).info('Nothing to do', { snapshot: key, why: step.why });
-        return done;
+        return ended(snapshot, content, step.why);
       }
       if (step.do === 'wait') {
         recorder.event(snapshot, 'Warning', 'SnapshotDeletePending', `It is not deleted yet: ${step.why}`);
-        return done;
+        return ended(snapshot, content, step.why);
       }
       try {
         if (step.do === 'create-content') made = await createContent(snapshot, step.plan, signal);
@@ -89,10 +89,20 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
         if (!isNotFound(error)) throw error;
         // The object that the step was about is deleted; the cache will show it, and that wakes this snapshot.
         log.v(3).info('Object was deleted before the write', { snapshot: key, step: step.do, err: error });
-        return done;
+        return ended(snapshot, content, 'its content was deleted before the write');
       }
     }
     throw new Error(`snapshot ${key} is not settled after ${MOST_STEPS} steps`);
+  }
+
+  /** The end of a content that the cache has never shown gives no event, so the snapshot that waits for it is looked at again. */
+  function ended(
+    { metadata }: VolumeSnapshot,
+    content: VolumeSnapshotContent | undefined,
+    why: string,
+  ): Outcome {
+    if (metadata.deletionTimestamp === undefined || content === undefined) return done;
+    return contents.get(keyOf(content)) === undefined ? failed({ why, quiet: true }) : done;
   }
 
   async function contentOf(

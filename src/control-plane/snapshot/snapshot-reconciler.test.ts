@@ -1,0 +1,83 @@
+// What the reconciler of snapshots asks the server, because the cache may lag, and when it looks again.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_BOUND } from '../../api/well-known.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { createSnapshotReconciler } from './snapshot-reconciler.ts';
+
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+const snapshot = (metadata: object = {}, status?: object) => ({
+  metadata: { name: 's', namespace: 'ns', uid: 'u', finalizers: [FINALIZER_SNAPSHOT_BOUND], ...metadata },
+  spec: { source: { persistentVolumeClaimName: 'c' } },
+  ...(status && { status }),
+});
+const content = (metadata: object = {}) => ({
+  metadata: { name: 'snapcontent-u', uid: 'c', ...metadata },
+  spec: {
+    deletionPolicy: 'Delete',
+    source: { volumeHandle: 'v' },
+    volumeSnapshotRef: { name: 's', namespace: 'ns', uid: 'u' },
+  },
+});
+const going = content({ deletionTimestamp, annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } });
+const notFound = () =>
+  Promise.reject(new KubeError({ code: 404, reason: 'NotFound', message: 'it is gone' }));
+
+interface Given {
+  cached?: object;
+  onServer?: object;
+  writes?: object;
+}
+
+/** One run over a snapshot. */
+async function run(given: ReturnType<typeof snapshot>, { cached, onServer, writes: answers = {} }: Given) {
+  const heard: string[] = [];
+  const reconcile = createSnapshotReconciler({
+    kube: {
+      get: async ({ plural }: { plural: string }) => {
+        heard.push(`get ${plural}`);
+        return onServer ?? notFound();
+      },
+    },
+    clock: new VirtualClock(),
+    log: memoryLog(),
+    recorder: {
+      event: (_about: object, _type: string, reason: string) => void heard.push(`event ${reason}`),
+      flush: async () => {},
+    },
+    metrics: { begin() {}, end() {} },
+    snapshots: { get: () => given },
+    contents: { get: () => cached },
+    classes: { list: () => [], get: () => undefined },
+    claims: { read: async () => undefined },
+    writes: { status: async () => void heard.push('status'), ...answers },
+    restoring: () => [],
+    recordsVolumeMode: true,
+  } as never);
+  const outcome = await reconcile('ns/s', { signal: new AbortController().signal } as never);
+  return { outcome, heard };
+}
+
+const waits: [name: string, given: Given, then: string][] = [
+  ['a content that only the server shows', { onServer: going }, 'failed'],
+  ['a cached content', { cached: going }, 'done'],
+  [
+    'a content that only the server shows, and that is gone when it is marked',
+    { onServer: content(), writes: { markContent: notFound } },
+    'failed',
+  ],
+  [
+    'a cached content that is gone when it is marked',
+    { cached: content(), writes: { markContent: notFound } },
+    'done',
+  ],
+];
+for (const [name, given, then] of waits)
+  test(`a snapshot that is deleted and waits for ${name}: ${then}`, async () => {
+    const { outcome } = await run(snapshot({ deletionTimestamp }), given);
+    assert.equal(outcome.kind, then);
+    assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
+  });
