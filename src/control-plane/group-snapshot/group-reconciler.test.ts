@@ -9,7 +9,7 @@ import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { createGroupReconciler } from './group-reconciler.ts';
 
 const deletionTimestamp = '2026-01-01T00:00:00Z';
-const group = (metadata: object = {}, spec: object = {}) => ({
+const group = (metadata: object = {}, spec: object = {}, status?: object) => ({
   metadata: {
     name: 'g',
     namespace: 'ns',
@@ -18,6 +18,7 @@ const group = (metadata: object = {}, spec: object = {}) => ({
     ...metadata,
   },
   spec: { source: { selector: { matchLabels: { app: 'db' } } }, ...spec },
+  ...(status && { status }),
 });
 const ref = { name: 'g', namespace: 'ns', uid: 'u' };
 const content = {
@@ -201,4 +202,22 @@ for (const [name, given, then] of waits)
     const { outcome } = await run(group({ deletionTimestamp }), given);
     assert.equal(outcome.kind, then);
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
+  });
+
+const bound = { boundVolumeGroupSnapshotContentName: 'groupsnapcontent-u' };
+const GET = 'get volumegroupsnapshotcontents';
+const onServer = { volumegroupsnapshotcontents: [content] };
+const LOST = ['event GroupSnapshotContentMissing', 'status'];
+const absences: [name: string, status: object, given: Parameters<typeof run>[1], heard: string[]][] = [
+  ['is cut, and whose content only the server shows', { creationTime: 't' }, { onServer }, [GET]],
+  ['is ready, and whose content only the server shows', { readyToUse: true }, { onServer }, [GET]],
+  ['is cut, and whose content is gone', { creationTime: 't' }, {}, [GET, ...LOST]],
+  ['is ready, and whose content is cached', { readyToUse: true }, { cached: content }, []],
+];
+for (const [name, status, given, heard] of absences)
+  test(`[GRP-1] a group snapshot that ${name} is ${heard.includes('status') ? '' : 'not '}reported as lost`, async () => {
+    const cut = group({}, {}, { ...bound, readyToUse: false, ...status });
+    const found = await run(cut, given);
+    assert.deepEqual(found.heard, heard);
+    assert.equal(found.outcome.kind, heard.includes('status') ? 'failed' : 'done');
   });

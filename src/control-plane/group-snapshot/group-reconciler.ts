@@ -118,8 +118,10 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       status?.boundVolumeGroupSnapshotContentName ||
       dynamicGroupContentName(group);
     const cached = caches.groupContents.get(name);
-    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
-    if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
+    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked, or, of a group
+    // snapshot that is cut, reported as lost.
+    const isMissed = metadata.deletionTimestamp !== undefined || isCut(group) || isReady(group);
+    if (cached !== undefined || !isMissed) return cached;
     return ifThere(kube.get(volumeGroupSnapshotContents, { name }, { signal }));
   }
 

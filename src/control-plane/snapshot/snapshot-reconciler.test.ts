@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_BOUND } from '../../api/well-known.ts';
+import {
+  ANN_SNAPSHOT_BEING_DELETED,
+  FINALIZER_SNAPSHOT_AS_SOURCE,
+  FINALIZER_SNAPSHOT_BOUND,
+} from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
@@ -80,4 +84,22 @@ for (const [name, given, then] of waits)
     const { outcome } = await run(snapshot({ deletionTimestamp }), given);
     assert.equal(outcome.kind, then);
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
+  });
+
+const finalizers = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND];
+const bound = { boundVolumeSnapshotContentName: 'snapcontent-u' };
+const GET = 'get volumesnapshotcontents';
+const LOST = ['event SnapshotContentMissing', 'status'];
+const absences: [name: string, status: object, given: Given, heard: string[]][] = [
+  ['is cut, and whose content only the server shows', { creationTime: 't' }, { onServer: content() }, [GET]],
+  ['is ready, and whose content only the server shows', { readyToUse: true }, { onServer: content() }, [GET]],
+  ['is cut, and whose content is gone', { creationTime: 't' }, {}, [GET, ...LOST]],
+  ['is ready, and whose content is cached', { readyToUse: true }, { cached: content() }, []],
+];
+for (const [name, status, given, heard] of absences)
+  test(`a snapshot that ${name} is ${heard.includes('status') ? '' : 'not '}reported as lost`, async () => {
+    const cut = snapshot({ finalizers }, { ...bound, readyToUse: false, ...status });
+    const found = await run(cut, given);
+    assert.deepEqual(found.heard, heard);
+    assert.equal(found.outcome.kind, heard.includes('status') ? 'failed' : 'done');
   });

@@ -115,8 +115,10 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       status?.boundVolumeSnapshotContentName ||
       (groupOwnerOf(snapshot) ? memberContentName(snapshot) : dynamicContentName(snapshot));
     const cached = contents.get(name);
-    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
-    if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
+    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked, or, of a snapshot
+    // that is cut, reported as lost.
+    const isMissed = metadata.deletionTimestamp !== undefined || isCut(snapshot) || isReadyToUse(snapshot);
+    if (cached !== undefined || !isMissed) return cached;
     return ifThere(kube.get(volumeSnapshotContents, { name }, { signal }));
   }
 
