@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import {
+  leases,
   persistentVolumeClaims,
   type VolumeSnapshot,
   volumeAttributesClasses,
@@ -13,6 +14,8 @@ import {
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
+import { ifThere } from '../../src/runtime/kube/if-there.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import type { ProvisionerFlags } from '../../src/sidecars/provisioner/provisioner-flags.ts';
 import { snapshotIdFor } from '../../src/sidecars/provisioner/sources/check-source.ts';
 import { DRIVER, installDefinition, provisionerWorld, type World } from './world.ts';
@@ -269,6 +272,67 @@ test('[PROV-7] a claim is cloned, and its source stays until the clone is made',
     $typeName: 'csi.v1.VolumeContentSource.VolumeSource',
     volumeId: volume.spec.csi?.volumeHandle,
   });
+});
+
+const clone = { dataSource: { kind: 'PersistentVolumeClaim', name: 'source' } };
+for (const [what, fail, isRecorded] of [
+  ['is made', undefined, false],
+  ['has failed', 'INTERNAL', false],
+  ['is recorded', undefined, true],
+] as const) {
+  test(`[PROV-7] a source that is deleted goes when its clone is gone before it ${what}`, async (t) => {
+    const world = await provisionerWorld(t, { driver: { controller } });
+    await world.makeClass();
+    await world.makeClaim('source');
+    const held = Promise.withResolvers<void>();
+    const recording = Promise.withResolvers<void>();
+    await world.start(({ kube }) => ({
+      kube: {
+        ...kube,
+        async create(...given: Parameters<typeof kube.create>) {
+          const [{ kind }, object] = given;
+          const isClone = kind === 'PersistentVolume' && JSON.stringify(object).includes('"name":"clone"');
+          if (isClone) recording.resolve();
+          if (isClone) await held.promise;
+          return kube.create(...given);
+        },
+      } as typeof kube,
+    }));
+    await world.bound('source');
+    await world.noIntents();
+    if (!isRecorded) world.driver.script('CreateVolume', { until: held.promise, ...(fail && { fail }) });
+    await world.makeClaim('clone', clone);
+    if (isRecorded) await recording.promise;
+    else await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 2);
+    await world.remove('clone');
+    await world.remove('source');
+    await world.claimGone('clone');
+    held.resolve();
+    await world.claimGone('source');
+  });
+}
+
+test('[PROV-7] a snapshot keeps its protection until nobody can find the intent of its restore', async (t) => {
+  const world = await withSnapshots(t);
+  await makeSnapshot(world);
+  const ledger = { namespace: 'kube-system', name: ledgerName(DRIVER) };
+  const found: string[][] = [];
+  await world.start(({ kube }) => ({
+    kube: {
+      ...kube,
+      async patch(...given: Parameters<typeof kube.patch>) {
+        const lease = await ifThere(world.admin.get(leases, ledger));
+        if (given[0].kind === 'VolumeSnapshot') found.push(pageOf(lease).entries.map(({ name }) => name));
+        return kube.patch(...given);
+      },
+    } as typeof kube,
+  }));
+  await world.makeClaim('data', fromSnapshot);
+  await world.bound('data');
+  await world.informers
+    .of(volumeSnapshots)
+    .waitFor('default/snap', (each) => each !== undefined && !each.metadata.finalizers?.length, within());
+  assert.deepEqual(found, [[], []], 'before the restore, and after it');
 });
 
 test('[PROV-7] a source of another kind is left to its populator', async (t) => {

@@ -12,7 +12,6 @@ import type { KubeClient } from '../kube/kube.ts';
 import { isForbidden, isNotFound, isUnacceptable } from '../kube/kube-error.ts';
 import type { Clock, Log } from '../ports.ts';
 import { Bell } from '../time/bell.ts';
-import { untilAborted } from '../time/until-aborted.ts';
 
 /** The more volumes are being made, the sooner the next claim begins: it is worth waiting for a moment. */
 const GATHER_MS_EACH = 1;
@@ -64,6 +63,8 @@ export interface LeaseLedgerOptions<T> {
   unusable: string;
   /** Hears of the entries that an earlier process left. */
   found(entry: T): void;
+  /** Hears of entries that were ended, once nobody can find them any more. */
+  left(entry: T): void;
   /**
    * Several replicas have it open. None begins entries in it; each takes those that were left, as far as they are in its
    * share, and ends them. `share` says which.
@@ -94,8 +95,11 @@ export class LeaseLedger<T extends LedgerEntry> {
   /** What must stand, by UID. */
   readonly #standing = new Map<string, Standing<T>>();
   #bytes = 0;
-  /** UIDs of those that are over, and may still be in the Lease. */
-  readonly #over = new Set<string>();
+  /**
+   * Those that are over, by UID, until a write without them is acknowledged. One that a read does not show may come back by
+   * an earlier write that is still on its way.
+   */
+  readonly #over = new Map<string, { entry: T; isShown: boolean }>();
   /** When they leave by a write of their own. */
   #trailingAtMs = 0;
   #lease: Lease | undefined;
@@ -108,8 +112,6 @@ export class LeaseLedger<T extends LedgerEntry> {
   /** Those who wait for the next write. */
   #batch: Batch | undefined;
   #isUsable = true;
-  /** Resolves when the next write has ended, well or not. */
-  #attempted = Promise.withResolvers<void>();
 
   constructor(options: LeaseLedgerOptions<T>) {
     this.#options = options;
@@ -178,12 +180,13 @@ export class LeaseLedger<T extends LedgerEntry> {
   }
 
   end(uid: string): void {
-    const entry = this.#standing.get(uid);
-    if (!entry) return;
+    const ended = this.#standing.get(uid);
+    if (!ended) return;
     this.#standing.delete(uid);
-    this.#bytes -= entry.bytes;
-    this.#over.add(uid);
-    if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
+    this.#bytes -= ended.bytes;
+    this.#over.set(uid, { entry: ended.entry, isShown: true });
+    if (!this.#isUsable) this.#leave([uid]);
+    else if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
   get(uid: string): T | undefined {
@@ -194,10 +197,9 @@ export class LeaseLedger<T extends LedgerEntry> {
     return [...this.#standing.values()].map(({ entry }) => entry);
   }
 
-  /** Resolves once nobody can find the entry any more, which was ended. */
-  async left(uid: string, signal: AbortSignal): Promise<void> {
-    while (this.#over.has(uid) && this.#isUsable) await untilAborted(this.#attempted.promise, signal);
-    signal.throwIfAborted();
+  /** Those that somebody may find: all that stand, and those that were ended and have not left yet. */
+  findable(): T[] {
+    return [...this.all(), ...Array.from(this.#over.values(), ({ entry }) => entry)];
   }
 
   #add(added: Standing<T>): void {
@@ -241,9 +243,6 @@ export class LeaseLedger<T extends LedgerEntry> {
       if (this.#giveUp(error)) batch?.resolve(false);
       else batch?.reject(error);
       this.#trailAfter(RETRY_MS);
-    } finally {
-      this.#attempted.resolve();
-      this.#attempted = Promise.withResolvers<void>();
     }
   }
 
@@ -264,11 +263,12 @@ export class LeaseLedger<T extends LedgerEntry> {
     const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
     const there = new Set(entries.map(({ uid }) => uid));
-    for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
+    for (const [uid, over] of this.#over) if (!there.has(uid)) over.isShown = false;
     if (this.#options.isShared) this.#divide(entries);
     for (const entry of entries) {
       if (!this.#isMine(entry.uid)) continue;
-      if (this.#standing.has(entry.uid) || this.#over.has(entry.uid)) continue;
+      if (this.#standing.has(entry.uid) || this.#over.get(entry.uid)?.isShown) continue;
+      this.#over.delete(entry.uid);
       this.#add(standing(entry));
       this.#log.info('Found an entry that was left, following it', { object: keyOf({ metadata: entry }) });
       this.#options.found(entry);
@@ -284,11 +284,12 @@ export class LeaseLedger<T extends LedgerEntry> {
       this.#standing.delete(uid);
       this.#bytes -= bytes;
     }
+    for (const uid of this.#over.keys()) if (!this.#isMine(uid)) this.#over.delete(uid);
   }
 
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
-    const over = [...this.#over];
+    const over = [...this.#over.keys()];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });
@@ -298,9 +299,17 @@ export class LeaseLedger<T extends LedgerEntry> {
       : await kube.create(leases, lease, { brief: true, signal });
     this.#isCurrent = true;
     this.#writes = writes;
-    for (const uid of over) this.#over.delete(uid);
+    this.#leave(over);
     // Those that came meanwhile.
     if (this.#over.size > 0) this.#trailAfter(TRAILING_MS);
+  }
+
+  #leave(uids: Iterable<string>): void {
+    for (const uid of uids) {
+      const over = this.#over.get(uid);
+      this.#over.delete(uid);
+      if (over) this.#options.left(over.entry);
+    }
   }
 
   /** The server will say the same next time. */
@@ -317,6 +326,8 @@ export class LeaseLedger<T extends LedgerEntry> {
       this.#log.error(this.#options.unusable, error);
     }
     this.#isUsable = false;
+    // They stay there, but nothing can wait for a write that never comes.
+    this.#leave([...this.#over.keys()]);
     return true;
   }
 }

@@ -18,6 +18,7 @@ import {
   indexPendingBySource,
   type PendingBySource,
 } from './sources/clone-protection.ts';
+import { sourceKeyOf } from './sources/data-source.ts';
 import { watchGrants } from './sources/reference-grants.ts';
 import { createSnapshotProtection } from './sources/snapshot-protection.ts';
 import { watchTopology } from './topology/watch-topology.ts';
@@ -51,6 +52,9 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   const pendingFrom: PendingBySource = (source) => [...waitingFrom(source), ...claims.openFrom(source)];
   const snapshots = createSnapshotProtection(context, pendingFrom);
   const claims = createClaimReconciler(context, (claim) => {
+    const source = sourceKeyOf(claim);
+    // The last one that is pending looks at it.
+    if (source === undefined || pendingFrom(source).length > 0) return;
     clones?.lookAtSourceOf(claim);
     snapshots.lookAtSourceOf(claim);
   });

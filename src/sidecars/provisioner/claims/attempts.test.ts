@@ -22,13 +22,18 @@ function start() {
       return () => {};
     },
   };
-  const attempts = new Attempts({
+  const context = {
     informers: { of: () => informer },
     byHandle: (handle: string) =>
       [...cached.values()].filter(({ spec }) => spec.csi?.volumeHandle === handle),
     driver: { name: DRIVER },
     clock,
-  } as never);
+  };
+  const closed: string[] = [];
+  const attempts = new Attempts(context as never, ({ uid }) => {
+    assert.deepEqual([...attempts.openIntents()], []);
+    closed.push(uid);
+  });
   const volume = (name: string, change: { driver?: string; uid?: string } = {}) =>
     ({
       metadata: { name },
@@ -45,7 +50,7 @@ function start() {
     cached.delete(name);
     handlers?.deleted(volume(name));
   };
-  return { clock, attempts, show, remove };
+  return { clock, attempts, closed, show, remove };
 }
 
 const recorded = (change: Partial<Extract<Attempt, { is: 'recorded' }>> = {}): Attempt => ({
@@ -127,4 +132,22 @@ test('[PROV-2] an attempt replaces the one before it, and a volume that is delet
   assert.equal(attempts.of('w'), undefined, 'its deletion shows that it was there');
   show('pv');
   assert.equal(attempts.ownerOf(HANDLE, 'another'), 'pv');
+});
+
+test('[PROV-7] an intent is closed when its outcome is known or its claim is done, and not when it is to be forgotten', () => {
+  const { attempts, closed } = start();
+  const asking = { is: 'asking', asked: { intent: { uid: 'u' } } } as unknown as Attempt;
+  attempts.set('u', asking);
+  attempts.set('u', asking);
+  assert.deepEqual(closed, []);
+  attempts.set('u', { is: 'nothing-left', reschedule: false });
+  assert.deepEqual(closed, ['u']);
+  attempts.delete('u');
+  assert.deepEqual(closed, ['u'], 'once');
+  attempts.set('u', asking);
+  attempts.forget(() => true);
+  assert.deepEqual(closed, ['u']);
+  attempts.set('u', asking);
+  attempts.delete('u');
+  assert.deepEqual(closed, ['u', 'u']);
 });

@@ -46,11 +46,17 @@ export class Attempts {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #byHandle: VolumesByHandle;
   readonly #clock: Clock;
+  readonly #onClosed: (intent: Intent) => void;
   readonly #byUid = new Map<string, Attempt>();
   /** Recorded and not in the cache yet, by handle, the oldest first. */
   readonly #unseen = new Map<VolumeHandle, { uid: string; volumeName: string; forgetAtMs: number }>();
 
-  constructor({ informers, byHandle, driver, clock }: AttemptsContext) {
+  /** `onClosed` is called when an intent is no longer in `openIntents`, unless that was to be forgotten. */
+  constructor(
+    { informers, byHandle, driver, clock }: AttemptsContext,
+    onClosed: (intent: Intent) => void = () => {},
+  ) {
+    this.#onClosed = onClosed;
     this.#volumes = informers.of(persistentVolumes);
     this.#byHandle = byHandle;
     this.#clock = clock;
@@ -65,7 +71,16 @@ export class Attempts {
   }
 
   set(uid: string, attempt: Attempt): void {
-    this.delete(uid);
+    const before = this.#remove(uid);
+    this.#put(uid, attempt);
+    if (attempt.is !== 'asking' || !attempt.asked) this.#closed(before);
+  }
+
+  delete(uid: string): void {
+    this.#closed(this.#remove(uid));
+  }
+
+  #put(uid: string, attempt: Attempt): void {
     const isSeen = attempt.is === 'recorded' && this.#volumes.get(attempt.volumeName) !== undefined;
     if (isSeen && !attempt.onClaim) return;
     this.#byUid.set(uid, attempt);
@@ -79,10 +94,15 @@ export class Attempts {
     this.#unseen.set(handle, { uid, volumeName, forgetAtMs: nowMs + FORGET_AFTER_MS });
   }
 
-  delete(uid: string): void {
+  #remove(uid: string): Attempt | undefined {
     const before = this.#byUid.get(uid);
     if (before?.is === 'recorded' && before.handle) this.#unseen.delete(before.handle);
     this.#byUid.delete(uid);
+    return before;
+  }
+
+  #closed(attempt: Attempt | undefined): void {
+    if (attempt?.is === 'asking' && attempt.asked) this.#onClosed(attempt.asked.intent);
   }
 
   /** Of calls in flight or with an uncertain outcome that this process sent. */
@@ -93,7 +113,7 @@ export class Attempts {
 
   /** Forgets what it knows of these claims. */
   forget(isStale: (uid: string) => boolean): void {
-    for (const uid of [...this.#byUid.keys()]) if (isStale(uid)) this.delete(uid);
+    for (const uid of [...this.#byUid.keys()]) if (isStale(uid)) this.#remove(uid);
   }
 
   /** The claim that the PersistentVolume of this name belongs to; undefined when there is none. */

@@ -50,14 +50,15 @@ export function createClaimReconciler(
   const work: ClaimWork = {
     ...context,
     claims: new ReadYourWrites(claims),
-    ledger: createIntentLedger(context, (intent) => loop.add(attemptKey(intent))),
-    attempts: new Attempts(context),
+    ledger: createIntentLedger(context, {
+      found: (intent) => loop.add(attemptKey(intent)),
+      left: (intent) => releaseSource(claimOf(intent)),
+    }),
+    attempts: new Attempts(context, (intent) => releaseSource(claimOf(intent))),
     planner: createVolumePlanner(context),
     releaseSource,
   };
   const { ledger, attempts } = work;
-  /** Claims of which nothing is left but an intent on its way out of the ledger. */
-  const leaving = new Set<PersistentVolumeClaim>();
   const driver = context.driver.name;
   const node =
     nodeName === undefined
@@ -146,19 +147,16 @@ export function createClaimReconciler(
   }
 
   async function perform(step: Exclude<ProvisioningStep, { do: 'take' }>, run: ClaimRun): Promise<Outcome> {
-    const { claim, key, inputs, signal } = run;
+    const { claim, key, inputs } = run;
     switch (step.do) {
       case 'nothing':
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
-      case 'drop-intent': {
-        const { inLedger } = run.attempt;
+      case 'drop-intent':
         await dropIntent(run);
-        if (inLedger !== undefined && !step.isRecorded) void releaseSourceOnceLeft(claimOf(inLedger), signal);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) work.releaseSource(claim);
         return done;
-      }
       case 'release-source':
         if (claim) work.releaseSource(claim);
         return done;
@@ -174,22 +172,16 @@ export function createClaimReconciler(
     }
   }
 
-  /** Whoever found the intent after a crash would ask for the volume again, and needs the source for that. */
-  async function releaseSourceOnceLeft(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-    if (sourceKeyOf(claim) === undefined) return;
-    leaving.add(claim);
-    await ledger.left(claim.metadata.uid, signal).catch(() => {});
-    leaving.delete(claim);
-    if (!signal.aborted) work.releaseSource(claim);
-  }
-
   return {
-    /** Claims, also deleted ones, for which a call with this source may be made or repeated. */
+    /**
+     * Claims, also deleted ones, for which a call with this source may be made or repeated: also by whoever finds the intent
+     * after a crash. `releaseSource` is called when there is one less.
+     */
     openFrom(sourceKey: string): PersistentVolumeClaim[] {
       // What another replica has taken over counts by its claim, which has the intent.
       const ours = [...attempts.openIntents()].filter(({ uid }) => shares?.owns(uid) ?? true);
-      const open = [...ledger.all(), ...ours].map(claimOf);
-      return [...open, ...leaving].filter((claim) => sourceKeyOf(claim) === sourceKey);
+      const open = [...ledger.findable(), ...ours].map(claimOf);
+      return open.filter((claim) => sourceKeyOf(claim) === sourceKey);
     },
     open: (signal: AbortSignal) => ledger.open(signal),
     run: (signal: AbortSignal) => Promise.all([ledger.run(signal), loop.run(signal)]),

@@ -14,6 +14,7 @@ import { KubeError, type KubeErrorReason } from '../../../runtime/kube/kube-erro
 import { UnreadableLedgerError } from '../../../runtime/leases/lease-ledger.ts';
 import { memoryLog } from '../../../runtime/log/log.ts';
 import { seededRandom } from '../../../runtime/random.ts';
+import type { Shares } from '../../../runtime/sharding/shares.ts';
 import { VirtualClock } from '../../../runtime/time/virtual-clock.ts';
 import { claimOf, type Intent, intentFor, intentOn } from './intent.ts';
 import { createIntentLedger, ledgerName, pageOf } from './intent-ledger.ts';
@@ -102,15 +103,20 @@ class Server {
   }
 }
 
-function ledgerOn(server: Server, found: (left: Intent) => void = () => {}) {
+function ledgerOn(
+  server: Server,
+  found: (intent: Intent) => void = () => {},
+  left: (intent: Intent) => void = () => {},
+  shares?: Shares,
+) {
   const stop = new AbortController();
   const { signal } = stop;
   const log = memoryLog();
   const { clock } = server;
   const driver = { name: parseDriverName('d.test') };
   const ledger = createIntentLedger(
-    { kube: server.client(), clock, log, driver, namespace: 'ns', nodeName: undefined },
-    found,
+    { kube: server.client(), clock, log, driver, namespace: 'ns', nodeName: undefined, shares },
+    { found, left },
   );
   const opened = ledger.open(signal).then(() => void ledger.run(signal));
   opened.catch(() => {});
@@ -148,33 +154,76 @@ describe('the ledger of intents', () => {
     assert.equal(server.pages.length, 3, 'and then it is quiet');
   });
 
-  it('says when a finished intent can no longer be found', async () => {
+  it('says when a finished intent can no longer be found, and counts it until then', async () => {
     const server = new Server();
-    const { ledger, signal, opened } = ledgerOn(server);
+    const left: string[] = [];
+    const { ledger, signal, opened } = ledgerOn(server, undefined, ({ uid }) => {
+      assert.deepEqual(server.uids, [], 'not before that');
+      left.push(uid);
+    });
+    const findable = () => ledger.findable().map(({ uid }) => uid);
     await server.clock.runUntil(opened, 100);
     await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
-    await server.clock.runUntil(ledger.left('never begun', signal), 1);
+    assert.deepEqual(findable(), ['a']);
     ledger.end('a');
     assert.deepEqual(ledger.all(), []);
+    assert.deepEqual(findable(), ['a']);
     assert.deepEqual(server.uids, ['a']);
     let attempts = 0;
-    server.fate = () => (attempts++ === 0 ? 'lost before' : 'done');
-    await server.clock.runUntil(ledger.left('a', signal), 10_000);
-    assert.ok(attempts > 1, 'after a write that failed');
-    assert.deepEqual(server.uids, []);
+    server.fate = () => (attempts++ < 2 ? 'lost before' : 'done');
+    await server.clock.runUntil(() => left.length > 0, 10_000);
+    assert.ok(attempts > 2, 'after a write that failed');
+    assert.deepEqual(findable(), []);
+    await server.clock.advance(10_000);
+    assert.deepEqual(left, ['a'], 'once');
   });
 
-  it('stops waiting for a finished intent to leave on shutdown, and when the Lease cannot be written', async () => {
+  it('says nothing of a finished intent that begins anew before it has left', async () => {
     const server = new Server();
-    const { ledger, stop, signal, opened } = ledgerOn(server);
+    const left: string[] = [];
+    const { ledger, signal, opened } = ledgerOn(server, undefined, ({ uid }) => left.push(uid));
     await server.clock.runUntil(opened, 100);
     await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
     ledger.end('a');
-    const waiting = ledger.left('a', signal);
+    await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
+    await server.clock.advance(10_000);
+    assert.deepEqual([left, server.uids], [[], ['a']]);
+  });
+
+  it('says nothing of a finished intent that became another replica’s before it has left', async () => {
+    const server = new Server();
+    const alone = ledgerOn(server);
+    await server.clock.runUntil(alone.opened, 100);
+    await server.clock.runUntil(alone.ledger.begin(intent('a'), alone.signal), 100);
+    alone.stop.abort(new Error('stop'));
+    const left: string[] = [];
+    const { ledger, opened } = ledgerOn(server, undefined, ({ uid }) => left.push(uid), {} as Shares);
+    await server.clock.runUntil(opened, 100);
+    await server.clock.runUntil(
+      ledger.share(() => true),
+      100,
+    );
+    ledger.end('a');
+    await server.clock.runUntil(
+      ledger.share(() => false),
+      100,
+    );
+    await server.clock.advance(10_000);
+    assert.deepEqual([left, ledger.findable(), server.uids], [[], [], ['a']]);
+  });
+
+  it('waits for no finished intent to leave when the Lease cannot be written', async () => {
+    const server = new Server();
+    const left: string[] = [];
+    const { ledger, signal, opened } = ledgerOn(server, undefined, ({ uid }) => left.push(uid));
+    await server.clock.runUntil(opened, 100);
+    const begun = ['a', 'b'].map((uid) => ledger.begin(intent(uid), signal));
+    await server.clock.runUntil(Promise.all(begun), 100);
+    ledger.end('a');
     server.refuses = 'Forbidden';
-    await server.clock.runUntil(waiting, 10_000);
-    stop.abort(new Error('stop'));
-    await assert.rejects(ledger.left('a', signal), /stop/);
+    await server.clock.runUntil(() => left.length > 0, 10_000);
+    ledger.end('b');
+    assert.deepEqual([left, ledger.findable()], [['a', 'b'], []]);
   });
 
   it('passes on the intents it finds, and fences off writes of the previous process', async () => {

@@ -6,6 +6,7 @@ import { ANN_PROVISIONING_INTENTS } from '../../../api/well-known.ts';
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import {
   LeaseLedger,
+  type LeaseLedgerOptions,
   type LedgerFormat,
   type LedgerPage,
   UnreadableLedgerError,
@@ -49,10 +50,9 @@ export function pageOf(lease: Lease | undefined): LedgerPage<Intent> {
   throw new UnreadableLedgerError(unreadable);
 }
 
-/** `found` gets the intents of earlier processes. */
 export function createIntentLedger(
   { kube, clock, log, driver, namespace, nodeName, shares }: LedgerContext,
-  found: (intent: Intent) => void,
+  { found, left }: Pick<LeaseLedgerOptions<Intent>, 'found' | 'left'>,
 ): LeaseLedger<Intent> {
   const name = { namespace, name: ledgerName(driver.name, nodeName) };
   const format: LedgerFormat<Intent> = {
@@ -66,5 +66,5 @@ export function createIntentLedger(
   };
   const unusable = 'Intents cannot be kept in a Lease; each is kept on its claim, with a finalizer';
   const isShared = shares !== undefined;
-  return new LeaseLedger({ kube, clock, log, name, format, unusable, found, isShared });
+  return new LeaseLedger({ kube, clock, log, name, format, unusable, found, left, isShared });
 }

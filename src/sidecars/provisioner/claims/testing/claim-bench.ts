@@ -104,7 +104,7 @@ export async function claimBench(t: TestContext, parameters: Record<string, stri
       freeCapacity: () => Promise.reject(new Error('not asked here')),
     },
   };
-  const ledger = createIntentLedger(context, () => {});
+  const ledger = createIntentLedger(context, { found() {}, left() {} });
   const attempts = new Attempts(context);
   const work: ClaimWork = {
     ...context,
