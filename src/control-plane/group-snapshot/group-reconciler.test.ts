@@ -221,3 +221,14 @@ for (const [name, status, given, heard] of absences)
     assert.deepEqual(found.heard, heard);
     assert.equal(found.outcome.kind, heard.includes('status') ? 'failed' : 'done');
   });
+
+const refused = (code: number, reason: 'Conflict' | 'InternalError') => ({
+  status: () => Promise.reject(new KubeError({ code, reason, message: 'refused' })),
+});
+test('[GRP-1] a failure that conflicts when it is written is still a failure, with its reason', async () => {
+  const writing = (code: number, reason: 'Conflict' | 'InternalError') =>
+    run(group(), { writes: refused(code, reason) });
+  const { outcome } = await writing(409, 'Conflict');
+  assert.match(outcome.kind === 'failed' ? outcome.why : '', /the selector finds no claim/);
+  await assert.rejects(writing(500, 'InternalError'), /refused/);
+});

@@ -24,7 +24,7 @@ import type { EventRecorder } from '../../runtime/events/create-event-recorder.t
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { done, failed, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { SnapshotMetrics } from '../snapshot/snapshot-metrics.ts';
@@ -290,7 +290,12 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         why: message,
       });
       recorder.event(group, 'Warning', reason, message);
-      await writes.status(group, status, signal);
+      try {
+        await writes.status(group, status, signal);
+      } catch (error) {
+        // The failure is what the next run is about, not the conflict.
+        if (!isConflict(error)) throw error;
+      }
     }
     return failed({ why: message, quiet: true });
   }

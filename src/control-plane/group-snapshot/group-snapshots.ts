@@ -247,7 +247,10 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
             const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
             // Failures to create say nothing about deletion, so the backoff starts again.
             if (replaced || turned) groupLoop.forget(keyOf(after));
-            if (replaced || turned || !sameJson(before.spec, after.spec)) groupLoop.add(keyOf(after));
+            // A write of an earlier process that was late may have made it unready.
+            const isUnready = isReady(before) && !isReady(after);
+            if (replaced || turned || isUnready || !sameJson(before.spec, after.spec))
+              groupLoop.add(keyOf(after));
             if (turned) wakeMembers(after);
             if (turned || (!isReady(before) && isReady(after))) wakeClaims(after);
           },

@@ -83,7 +83,7 @@ testWakes('group snapshots', (ports) => createSnapshotController(ports), [
   ['a group that is being deleted', groups(group(), group(deleting)), [SNAPSHOT, GROUP], withMember],
   ['a group that is ready', groups(group(), group(ready)), [CLAIM], withClaims],
   ['a group that stays ready', groups(group(ready), group(ready)), [], withClaims],
-  ['a group that is not ready any more', groups(group(ready), group()), [], withClaims],
+  ['a group that is not ready any more', groups(group(ready), group()), [GROUP], withClaims],
   ['the end of a group', groups(group(), undefined), [SNAPSHOT, CLAIM], [...withMember, ...withClaims]],
   [
     'the end of a group with a content that goes',
@@ -234,6 +234,7 @@ testWakes('snapshots', (ports) => createSnapshotController(ports), [
     [SNAPSHOT],
     [[volumeSnapshots, single()]],
   ],
+  ['a snapshot that is not ready any more', snapshots(single(ready), single()), [SNAPSHOT]],
   ['a ready snapshot that stays ready', snapshots(single(ready), single(ready)), []],
   [
     'the end of a snapshot of no claim',

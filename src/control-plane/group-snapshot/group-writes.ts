@@ -19,7 +19,7 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { groupSnapshotContents, markContent } from '../snapshot/content-reconciler.ts';
-import type { StatusPatch } from '../snapshot/snapshot-status.ts';
+import { type StatusPatch, statusPreconditions } from '../snapshot/snapshot-status.ts';
 import { type Member, memberContent, memberContentStatus, memberSnapshot } from './plan-member.ts';
 
 export interface GroupCaches {
@@ -57,7 +57,8 @@ export class GroupWrites {
   }
 
   async status(group: VolumeGroupSnapshot, status: StatusPatch, signal: AbortSignal): Promise<void> {
-    await this.#patch(group, { status }, { signal, subresource: 'status' });
+    const metadata = statusPreconditions(group, status);
+    await this.#patch(group, { metadata, status }, { signal, subresource: 'status' });
   }
 
   async createContent(

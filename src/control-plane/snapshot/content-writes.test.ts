@@ -15,8 +15,9 @@ import {
 } from '../../api/kinds.ts';
 import { FINALIZER_GROUP_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
-import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { isConflict, KubeError } from '../../runtime/kube/kube-error.ts';
 import { GroupWrites } from '../group-snapshot/group-writes.ts';
+import type { StatusPatch } from './snapshot-status.ts';
 import { SnapshotWrites } from './snapshot-writes.ts';
 
 const { signal } = new AbortController();
@@ -203,3 +204,27 @@ test('[GRP-1] a member that is created again, because the cache does not show it
   await create();
   assert.deepEqual(await statusOf(), { snapshotHandle: 'handle', readyToUse: true });
 });
+
+const stale: [name: string, status: StatusPatch, isWritten: boolean][] = [
+  ['that it is not ready', { readyToUse: false }, false],
+  ['an error', { error: { message: 'no' } }, false],
+  ['that it is ready', { readyToUse: true, error: null }, true],
+];
+for (const [title, status, isWritten] of stale)
+  test(`a snapshot whose status was decided on an older version, ${title}, stays ready`, async (t) => {
+    const { kube, snapshot, snapshots, group, groups } = await world(t);
+    const how = { type: 'merge', subresource: 'status' } as const;
+    const ready = { status: { readyToUse: true } };
+    await kube.patch(volumeSnapshots, name, ready, how);
+    await kube.patch(volumeGroupSnapshots, name, ready, how);
+    for (const late of [snapshots.status(snapshot, status, signal), groups.status(group, status, signal)])
+      if (isWritten) await late;
+      else await assert.rejects(late, isConflict);
+    const current = await kube.get(volumeSnapshots, name);
+    const currentGroup = await kube.get(volumeGroupSnapshots, name);
+    assert.deepEqual([current.status, currentGroup.status], [{ readyToUse: true }, { readyToUse: true }]);
+    await snapshots.status(current, { readyToUse: false }, signal);
+    await groups.status(currentGroup, { readyToUse: false }, signal);
+    assert.equal((await kube.get(volumeSnapshots, name)).status?.readyToUse, false, 'decided on the newest');
+    assert.equal((await kube.get(volumeGroupSnapshots, name)).status?.readyToUse, false);
+  });

@@ -284,5 +284,7 @@ export function createSnapshotController(
 function asksForMore(before: VolumeSnapshot, after: VolumeSnapshot): boolean {
   const has = after.metadata.finalizers ?? [];
   const lostOne = (before.metadata.finalizers ?? []).some((each) => !has.includes(each));
-  return lostOne || !sameJson(before.spec, after.spec);
+  // A write of an earlier process that was late may have made it unready.
+  const isUnready = isReadyToUse(before) && !isReadyToUse(after);
+  return lostOne || isUnready || !sameJson(before.spec, after.spec);
 }

@@ -103,3 +103,14 @@ for (const [name, status, given, heard] of absences)
     assert.deepEqual(found.heard, heard);
     assert.equal(found.outcome.kind, heard.includes('status') ? 'failed' : 'done');
   });
+
+const refuse = (code: number, reason: 'Conflict' | 'InternalError') => ({
+  status: () => Promise.reject(new KubeError({ code, reason, message: 'refused' })),
+});
+test('a failure that conflicts when it is written is still a failure, with its reason', async () => {
+  const writing = (code: number, reason: 'Conflict' | 'InternalError') =>
+    run(snapshot({}, undefined), { writes: refuse(code, reason) });
+  const { outcome } = await writing(409, 'Conflict');
+  assert.match(outcome.kind === 'failed' ? outcome.why : '', /PersistentVolumeClaim "c" does not exist/);
+  await assert.rejects(writing(500, 'InternalError'), /refused/);
+});

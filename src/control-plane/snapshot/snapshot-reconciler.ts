@@ -21,7 +21,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { done, failed, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
 import { decideSnapshot, type SnapshotFacts, type SnapshotStep } from './decide-snapshot.ts';
@@ -228,7 +228,12 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     if (status !== undefined) {
       log.info('A snapshot cannot be created or used yet', { snapshot: key, reason, why: message });
       recorder.event(snapshot, 'Warning', reason, message);
-      await writes.status(snapshot, status, signal);
+      try {
+        await writes.status(snapshot, status, signal);
+      } catch (error) {
+        // The failure is what the next run is about, not the conflict.
+        if (!isConflict(error)) throw error;
+      }
     }
     return failed({ why: message, quiet: true });
   }

@@ -1,12 +1,25 @@
 // The status of a VolumeSnapshot, computed from its content's. Pure.
 
 import type { SnapshotError, VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
 import { formatQuantity, quantityFromBytes } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 
 /** A merge patch of a status; null removes a field. */
 export type StatusPatch = Readonly<Record<string, unknown>>;
+
+/**
+ * The metadata of a status patch. One that takes something back holds only for the version it was decided on: late, it would
+ * make a snapshot unready that became ready since. A conflict means that the next run decides again.
+ */
+export function statusPreconditions(
+  { metadata: { uid, resourceVersion } }: KubeObject,
+  { readyToUse, error }: StatusPatch,
+): { uid: string; resourceVersion?: string } {
+  const takesBack = readyToUse === false || (error !== undefined && error !== null);
+  return { uid, ...(takesBack && { resourceVersion }) };
+}
 
 /** A VolumeSnapshot or a VolumeGroupSnapshot, as far as its failures go. */
 interface Failing {

@@ -16,7 +16,7 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { markContent, snapshotContents } from './content-reconciler.ts';
-import type { StatusPatch } from './snapshot-status.ts';
+import { type StatusPatch, statusPreconditions } from './snapshot-status.ts';
 
 export class SnapshotWrites {
   readonly #kube: KubeClient;
@@ -50,7 +50,8 @@ export class SnapshotWrites {
   }
 
   async status(snapshot: VolumeSnapshot, status: StatusPatch, signal: AbortSignal): Promise<void> {
-    await this.#patch(snapshot, { status }, { signal, subresource: 'status' });
+    const metadata = statusPreconditions(snapshot, status);
+    await this.#patch(snapshot, { metadata, status }, { signal, subresource: 'status' });
   }
 
   async joinGroup(snapshot: VolumeSnapshot, group: VolumeGroupSnapshot, signal: AbortSignal): Promise<void> {

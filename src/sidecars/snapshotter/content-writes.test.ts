@@ -18,9 +18,11 @@ import { testServer } from '../../apiserver/testing/test-server.ts';
 import { parseDriverName } from '../../csi/names/driver-name.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { isConflict } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
+import type { StatusPatch } from './content-kind.ts';
 import { ContentWrites } from './content-writes.ts';
 import { snapshotKind } from './snapshot-kind.ts';
 
@@ -137,6 +139,34 @@ test('[SIDE-2] the end of an attempt keeps the parameters; the end of all remove
   await writes.forget(ended, 'all', signal);
   assert.deepEqual(Object.keys((await stored()).metadata.annotations ?? {}), []);
 });
+
+const NEWER = { readyToUse: true, restoreSize: 2 };
+const stale: [string, StatusPatch, object | undefined][] = [
+  ['an error', { readyToUse: true, error: { message: 'no' } }, undefined],
+  ['that it is not ready', { readyToUse: false }, undefined],
+  [
+    'that it is cut and not ready',
+    { snapshotHandle: 'snap', readyToUse: false, creationTime: 1 },
+    { ...NEWER, snapshotHandle: 'snap', creationTime: 1 },
+  ],
+  [
+    'that it is ready',
+    { snapshotHandle: 'snap', readyToUse: true, error: null },
+    { ...NEWER, snapshotHandle: 'snap' },
+  ],
+];
+for (const [name, status, then] of stale)
+  test(`[SIDE-2] a content whose status was decided on an older version, ${name}, stays ready`, async (t) => {
+    const { writes, content, stored, signal } = await writesWorld(t);
+    const seen = await content();
+    await writes.status(seen, NEWER, signal);
+    const late = writes.status(seen, status, signal);
+    if (then === undefined) await assert.rejects(late, isConflict);
+    else await late;
+    assert.deepEqual((await stored()).status, then ?? NEWER);
+    const current = await writes.status(await stored(), { readyToUse: false }, signal);
+    assert.equal(current.status?.readyToUse, false, 'one that was decided on the newest is written');
+  });
 
 const kept = { finalizers: [FINALIZER_SNAPSHOT_CONTENT, 'theirs.io/keep'] };
 const released: [string, Parameters<Awaited<ReturnType<typeof writesWorld>>['content']>[0], object][] = [

@@ -4,6 +4,7 @@
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict } from '../../runtime/kube/kube-error.ts';
 import type { Random } from '../../runtime/ports.ts';
 import type { Content, ContentKind, StatusPatch } from './content-kind.ts';
 import { parametersRecord } from './snapshot-request.ts';
@@ -87,9 +88,23 @@ export class ContentWrites<C extends Content> {
     return this.#contents.wrote(await this.#kube.patch(this.#kind.resource, { name }, patch, how));
   }
 
+  /**
+   * What takes something back is written only over the version it was decided on: late, it would make a snapshot unready that
+   * became ready since. The rest, above all the handle, is written in any case.
+   */
   async status(content: C, status: StatusPatch | undefined, signal: AbortSignal): Promise<C> {
     if (status === undefined) return content;
-    return this.#merge(content, { metadata: { uid: content.metadata.uid }, status }, signal, 'status');
+    const { uid, resourceVersion } = content.metadata;
+    const write = (metadata: object, fields: StatusPatch) =>
+      this.#merge(content, { metadata, status: fields }, signal, 'status');
+    const { readyToUse, error, ...forward } = status;
+    if (readyToUse !== false && !error) return write({ uid }, status);
+    try {
+      return await write({ uid, resourceVersion }, status);
+    } catch (problem) {
+      if (!isConflict(problem) || Object.keys(forward).length === 0) throw problem;
+      return write({ uid }, forward);
+    }
   }
 
   /**

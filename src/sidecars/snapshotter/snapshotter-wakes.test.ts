@@ -31,6 +31,12 @@ const rows: [name: string, change: Change, woken: string[], cached?: object[]][]
   ['another driver’s content', contents(undefined, content({ spec: theirs })), []],
   ['a label', contents(content(), content({ metadata: { labels: { a: 'b' } } })), []],
   ['its own status', contents(content(), content({ status: { readyToUse: false } })), []],
+  [
+    'a content that is not ready any more',
+    contents(content({ status: { readyToUse: true } }), content({ status: { readyToUse: false } })),
+    [LOOP],
+  ],
+  ['a content that is ready', contents(content(), content({ status: { readyToUse: true } })), []],
   ['another one of that name', contents(content(), content({ metadata: { uid: 'v' } })), [LOOP]],
   ['a deletion', contents(content(), content({ metadata: { deletionTimestamp } })), [LOOP]],
   ['the mark of a deletion', contents(content(), content({ metadata: marked })), [LOOP]],

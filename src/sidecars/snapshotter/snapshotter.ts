@@ -166,6 +166,8 @@ function contentLoop<C extends Content, M extends Made>(
       before.metadata.uid !== after.metadata.uid ||
       before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
       marked(before) !== marked(after) ||
+      // A write of an earlier process that was late may have made it unready.
+      (before.status?.readyToUse === true && after.status?.readyToUse !== true) ||
       !sameJson(before.spec, after.spec) ||
       // The snapshot controller sets the handle of a member, which can only then be looked at.
       (kind.attemptOn(before).is !== 'recorded' && kind.factsOf(after).isMember)
