@@ -290,6 +290,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
               before.status?.phase !== claim.status?.phase || isGoing(before) !== isGoing(claim);
             if (isOther || !sameJson(before.metadata.labels, claim.metadata.labels)) claimChanged(claim);
           },
+          deleted: claimChanged,
         },
         { inSlices: true },
       ),

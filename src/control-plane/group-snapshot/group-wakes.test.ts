@@ -164,6 +164,7 @@ testWakes('group snapshots', (ports) => createSnapshotController(ports), [
   ['a label of a claim', claims(claim(), claim({ metadata: { labels: {} } })), [GROUP], unready],
   ['an annotation of a claim', claims(claim(), claim({ metadata: { annotations: {} } })), [], unready],
   ['a claim that is bound', claims(claim(), claim({ status: { phase: 'Bound' } })), [GROUP], unready],
+  ['the end of a claim', claims(claim(), undefined), [GROUP], unready],
   ['a claim that is being deleted', claims(claim(), claim(deleting)), [GROUP], unready],
   ['a claim that is being deleted still', claims(claim(deleting), claim(deleting)), [], unready],
 ]);
