@@ -97,6 +97,12 @@ const rows: [name: string, change: Change, woken: string[], cached?: Cached][] =
     [[persistentVolumeClaims, claim()]],
   ],
   [
+    'a volume that is bound to a claim which asks for more',
+    volumes(pv(), pv({ spec: { claimRef: { namespace: 'ns', name: 'c', uid: 'u' } } })),
+    [SIZE],
+    [[persistentVolumeClaims, claim({ spec: larger })]],
+  ],
+  [
     'a volume that was noted before',
     volumes(pv({ metadata: noted }), pv({ metadata: { ...noted, labels: { a: 'b' } } })),
     [],

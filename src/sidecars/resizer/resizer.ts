@@ -178,7 +178,9 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
           if (isFollowing) lookAtClaimOf(volume);
         },
         updated: (before, after) => {
-          if (isNoted(after) && !isNoted(before)) lookAtClaimOf(after);
+          // A volume that was there before its claim is expanded only once it is bound to it.
+          const isBound = before.spec.claimRef?.uid !== after.spec.claimRef?.uid;
+          if (isBound || (isNoted(after) && !isNoted(before))) lookAtClaimOf(after);
         },
       }),
     ];
