@@ -9,7 +9,7 @@ import {
 } from '../../../api/well-known.ts';
 import { testServer } from '../../../apiserver/testing/test-server.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
-import { KubeError } from '../../../runtime/kube/kube-error.ts';
+import { isConflict, KubeError } from '../../../runtime/kube/kube-error.ts';
 import { dropFromClaim, keepOnClaim } from './claim-intents.ts';
 import { type Intent, intentOn } from './intent.ts';
 
@@ -136,6 +136,39 @@ test('[PROV-5] an intent is dropped although others write the claim meanwhile', 
   const left = await dropFromClaim(busy, held, options);
   assert.equal(left?.metadata.labels?.at, '3');
   assert.equal(intentOn(await read()), undefined);
+});
+
+for (const [what, another] of [
+  ['of another call', { asked: 2 }],
+  ['for another request', { digest: 'e' }],
+] as const) {
+  test(`[PROV-5] an intent ${what}, which another replica has written meanwhile, is not dropped`, async (t) => {
+    const { kube, read, held } = await kept(t);
+    const busy = before(kube, async (attempt) => {
+      if (attempt === 1) await keepOnClaim(kube, await read(), { ...intent, ...another }, signal);
+    });
+    await assert.rejects(dropFromClaim(busy, held, options), isConflict);
+    const { digest, asked } = intentOn(await read()) ?? {};
+    assert.deepEqual({ digest, asked }, { digest: 'd', asked: 1, ...another });
+  });
+}
+
+test('[PROV-6] a claim that gets an intent meanwhile is not returned to the scheduler', async (t) => {
+  const { kube, claim, read } = await world(t, { annotations: nodes });
+  const busy = before(kube, async () => keepOnClaim(kube, await read(), intent, signal));
+  await assert.rejects(dropFromClaim(busy, claim, { reschedule: true, signal }), isConflict);
+  assert.equal((await read()).metadata.annotations?.[ANN_SELECTED_NODE], 'n');
+});
+
+test('[PROV-6] a claim whose intent is gone meanwhile is returned to the scheduler', async (t) => {
+  const { kube, claim, read } = await world(t, { annotations: nodes });
+  const held = await keepOnClaim(kube, claim, intent, signal);
+  assert.ok(held);
+  const busy = before(kube, async (attempt) => {
+    if (attempt === 1) await dropFromClaim(kube, held, options);
+  });
+  await dropFromClaim(busy, held, { reschedule: true, signal });
+  assert.equal((await read()).metadata.annotations?.[ANN_SELECTED_NODE], undefined);
 });
 
 test('[PROV-5] a claim that others write all the time keeps its intent, and that is an error', async (t) => {

@@ -13,7 +13,7 @@ import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
-import type { Intent } from './intent.ts';
+import { type Intent, intentOn } from './intent.ts';
 
 /** Others may write the claim concurrently, but not for ever. */
 const MOST_ATTEMPTS = 5;
@@ -45,13 +45,17 @@ export async function keepOnClaim(
   }
 }
 
-/** The claim without the intent; undefined when it is gone. `reschedule`: also return it to the scheduler. */
+/**
+ * The claim without the intent that it has here; undefined when it is gone. `reschedule`: also return it to the scheduler.
+ * Throws the conflict when it has another intent by now: of another replica, or of another call.
+ */
 export async function dropFromClaim(
   kube: KubeClient,
   claim: PersistentVolumeClaim,
   { reschedule, signal }: { reschedule: boolean; signal: AbortSignal },
 ): Promise<PersistentVolumeClaim | undefined> {
   const { name, namespace = '', uid } = claim.metadata;
+  const decidedOn = intentOn(claim);
   let current: PersistentVolumeClaim | undefined = claim;
   for (let attempt = 1; current?.metadata.uid === uid; attempt++) {
     const metadata = withoutIntent(current, reschedule);
@@ -61,8 +65,10 @@ export async function dropFromClaim(
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (attempt >= MOST_ATTEMPTS || !isConflict(error)) throw error;
+      current = await ifThere(kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
+      const found = current?.metadata.uid === uid ? intentOn(current) : undefined;
+      if (found && !(found.digest === decidedOn?.digest && found.asked === decidedOn.asked)) throw error;
     }
-    current = await ifThere(kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
   }
   return undefined;
 }
