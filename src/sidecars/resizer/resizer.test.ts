@@ -6,11 +6,13 @@ import {
   namespaces,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  persistentVolumes,
   pods,
   secrets,
 } from '../../api/kinds.ts';
 import { ANN_RETRY } from '../../api/well-known.ts';
 import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { DEFAULT_RESIZER_FLAGS } from './resizer-flags.ts';
 import {
   conditionsOf,
@@ -53,6 +55,30 @@ describe('a claim that grows', () => {
       [call?.volumeId, call?.capacityRange?.requiredBytes, call?.volumeCapability?.accessType.case],
       ['vol-data', 2n * GiB, 'mount'],
     );
+  });
+
+  test('[SIDE-1] whose volume was written during the call gets its size with a second call', async (t) => {
+    const world = await resizerWorld(t, { driver: { nodeExpansionRequired: false } });
+    await world.bound('data');
+    let writes = 0;
+    await world.start(({ kube }) => ({
+      kube: {
+        ...kube,
+        async patch(...call: Parameters<KubeClient['patch']>) {
+          const [{ plural }] = call;
+          if (plural === persistentVolumes.plural && writes++ === 0) {
+            const label = { metadata: { labels: { written: 'by-others' } } };
+            await world.admin.patch(persistentVolumes, { name: 'pv-data' }, label, { type: 'merge' });
+          }
+          return kube.patch(...call);
+        },
+      },
+    }));
+    await world.request('data', '2Gi');
+    await world.claim('data', isResizedTo('2Gi'));
+    const { metadata, spec } = await world.volume('data');
+    assert.deepEqual([metadata.labels?.written, spec.capacity?.storage], ['by-others', '2Gi']);
+    assert.deepEqual(sizesAsked(world), [2n, 2n], 'for the same size');
   });
 
   test('[SIDE-1] waits for the node where one is needed, and reports success only then', async (t) => {

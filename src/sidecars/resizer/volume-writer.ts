@@ -1,5 +1,4 @@
-// The resizer's reads and writes of volumes. Each write follows from a response of the driver or a report of the node,
-// so none depends on a resourceVersion.
+// The resizer's reads and writes of volumes. All parts of the resizer use it, so that each sees the others' writes at once.
 
 import { type PersistentVolume, persistentVolumes } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';

@@ -119,7 +119,12 @@ test('a rejection is shown, shortened, and as infeasible where it is', () => {
 
 const volume = (storage: string | undefined, before?: string, uid = 'u') =>
   ({
-    metadata: { name: 'pv', uid: 'v', ...(before && { annotations: { [ANN_PRE_RESIZE_CAPACITY]: before } }) },
+    metadata: {
+      name: 'pv',
+      uid: 'v',
+      resourceVersion: '7',
+      ...(before && { annotations: { [ANN_PRE_RESIZE_CAPACITY]: before } }),
+    },
     spec: { ...(storage && { capacity: { storage } }), claimRef: { uid } },
   }) as unknown as PersistentVolume;
 
@@ -127,12 +132,10 @@ test('a volume gets its new size once, and the earlier one while its node has no
   const grown = (given: PersistentVolume, before?: string) =>
     grownVolumePatch(given, { capacity: '2Gi', before });
   assert.equal(grown(volume('2048Mi')), undefined);
-  assert.deepEqual(grown(volume('1Gi')), { metadata: { uid: 'v' }, spec: { capacity: { storage: '2Gi' } } });
-  assert.deepEqual(grown(volume(undefined)), {
-    metadata: { uid: 'v' },
-    spec: { capacity: { storage: '2Gi' } },
-  });
-  const noted = { uid: 'v', annotations: { [ANN_PRE_RESIZE_CAPACITY]: '1Gi' } };
+  const metadata = { uid: 'v', resourceVersion: '7' };
+  assert.deepEqual(grown(volume('1Gi')), { metadata, spec: { capacity: { storage: '2Gi' } } });
+  assert.deepEqual(grown(volume(undefined)), { metadata, spec: { capacity: { storage: '2Gi' } } });
+  const noted = { ...metadata, annotations: { [ANN_PRE_RESIZE_CAPACITY]: '1Gi' } };
   assert.deepEqual(grown(volume('2Gi'), '1Gi'), { metadata: noted, spec: { capacity: { storage: '2Gi' } } });
   assert.equal(grown(volume('2Gi', '500Mi'), '1Gi'), undefined, 'the first earlier size is kept');
 });

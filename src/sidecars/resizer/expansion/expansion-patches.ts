@@ -129,7 +129,8 @@ export function failurePatch(
 }
 
 /**
- * Undefined when the volume is so already. `before`: the claim's capacity until the node has expanded the filesystem.
+ * Undefined when the volume is so already. Only over the version it was decided on: late, it would replace a newer size. After
+ * a conflict the driver is called again, which changes nothing there. `before`: the claim's capacity until the node has expanded the filesystem.
  */
 export function grownVolumePatch(
   volume: PersistentVolume,
@@ -140,9 +141,11 @@ export function grownVolumePatch(
   const isNoted =
     before === undefined || volume.metadata.annotations?.[ANN_PRE_RESIZE_CAPACITY] !== undefined;
   if (isKnown && isNoted) return undefined;
+  const { uid, resourceVersion } = volume.metadata;
   return {
     metadata: {
-      uid: volume.metadata.uid,
+      uid,
+      resourceVersion,
       ...(!isNoted && { annotations: { [ANN_PRE_RESIZE_CAPACITY]: before } }),
     },
     spec: { capacity: { storage: capacity } },
