@@ -42,6 +42,8 @@ export interface PopulatorPorts extends LoopPorts {
   recorder: EventRecorder;
 }
 
+/** A prime claim or pod that ends before the caches show it gives no event. */
+const UNSEEN_AFTER_MS = 60_000;
 const BY_UID = 'populator/by-uid';
 const BY_CLASS = 'populator/unbound-by-class';
 const BY_SOURCE = 'populator/unbound-by-source';
@@ -135,7 +137,7 @@ export function createPopulator<S extends KubeObject>(
         const draft = primeClaim(claim, { namespace, nodeName: step.nodeName });
         const work = unlessThere(kube.create(persistentVolumeClaims, draft, { signal }));
         await reporting('PopulatorPVCPrimeCreationError', 'Failed to create populator pvcPrime', work);
-        return done;
+        return requeueAfter(UNSEEN_AFTER_MS, 'its prime claim may end unseen');
       }
       case 'create-pod': {
         if (!('image' in populate)) return done;
@@ -145,7 +147,7 @@ export function createPopulator<S extends KubeObject>(
           unlessThere(kube.create(pods, populatorPod(claim, step.source, populate, placed), { signal }));
         const isNew = await reporting('PopulatorCreationError', 'Failed to create populator pod', create());
         if (isNew) tell('PopulatorCreated', 'Populator started');
-        return done;
+        return requeueAfter(UNSEEN_AFTER_MS, 'its populator pod may end unseen');
       }
       case 'delete-failed-pod':
         warn('PopulatorFailed', `Populator failed: ${step.why}`);
