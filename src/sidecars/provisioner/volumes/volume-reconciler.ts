@@ -140,8 +140,9 @@ export function createVolumeReconciler(
     results.delete.succeeded({ class: className }, (clock.monotonicMs() - startMs) / 1000);
     context.capacityChanged(className);
     log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
-    // Others may have removed their finalizers meanwhile.
-    await deleteObject(latest.get(volume.metadata.name) ?? volume, signal);
+    // Others may have removed their finalizers meanwhile, or made another volume of this name.
+    const now = latest.get(volume.metadata.name);
+    await deleteObject(now?.metadata.uid === volume.metadata.uid ? now : volume, signal);
     return done;
   }
 
