@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { persistentVolumeClaims, storageClasses } from '../api/kinds.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
 import { manualInformers } from '../runtime/informer/testing/manual-informers.ts';
 import { KubeError } from '../runtime/kube/kube-error.ts';
@@ -34,6 +34,25 @@ const prime = {
   spec: { volumeName: 'pv' },
   status: { phase: 'Bound' },
 };
+const pod = (phase: string) => ({
+  metadata: { name: 'populate-u', namespace: 'own', uid: 'pod' },
+  status: { phase },
+});
+const bound = { namespace: 'own', name: 'prime-u', uid: 'pu' };
+const volume = ({
+  claimRef = bound,
+  metadata = {},
+  phase = 'Bound',
+}: {
+  claimRef?: object;
+  metadata?: object;
+  phase?: string;
+} = {}) => ({
+  metadata: { name: 'pv', uid: 'v', resourceVersion: '3', ...metadata },
+  spec: { claimRef },
+  status: { phase },
+});
+
 /** A populator that runs on these cached objects; `onServer` by plural and name. What it writes is heard, and not cached. */
 async function populator(
   t: TestContext,
@@ -64,7 +83,12 @@ async function populator(
           throw new KubeError({ code: 404, reason: 'NotFound', message: 'none' });
         },
         create: hear('create'),
-        patch: hear('patch'),
+        async patch(resource: Resource, named: { name: string }, _patch: object, how: { known?: object }) {
+          await hear('patch')(resource, named);
+          const now = onServer[`${resource.plural}/${named.name}`];
+          // As over HTTP: the rest of a known object is not read.
+          return how.known ? { ...now, ...how.known } : now;
+        },
         delete: hear('delete'),
       } as never,
       informers,
@@ -102,3 +126,43 @@ for (const [name, cached, creation] of vanishing)
     await clock.advance(60_000);
     assert.deepEqual(heard, [creation, creation]);
   });
+
+test('only the populator pod that failed is deleted', async (t) => {
+  const { heard } = await populator(t, [own, withPrime, [pods, pod('Failed')]]);
+  assert.deepEqual(heard, ['delete pods/populate-u {"uid":"pod"}']);
+});
+
+const volumes: [name: string, volume: object | undefined, isRebound: boolean][] = [
+  ['that is bound to the prime claim', volume(), true],
+  ['that is not there', undefined, false],
+  ['that is released', volume({ phase: 'Released' }), false],
+  ['that is being deleted', volume({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }), false],
+  ['of an earlier prime claim', volume({ claimRef: { ...bound, uid: 'earlier' } }), false],
+  ['of another claim', volume({ claimRef: { ...bound, name: 'other' } }), false],
+  [
+    'that is bound to the claim already',
+    volume({ claimRef: { namespace: 'ns', name: 'c', uid: 'u' } }),
+    false,
+  ],
+];
+for (const [name, found, isRebound] of volumes)
+  test(`a populated volume ${name} is ${isRebound ? '' : 'not '}bound to the claim`, async (t) => {
+    const onServer = found && { 'persistentvolumes/pv': found };
+    const { heard } = await populator(t, [own, withPrime, [pods, pod('Succeeded')]], onServer);
+    assert.deepEqual(heard, isRebound ? [`patch ${persistentVolumes.plural}/pv`] : []);
+  });
+
+test('a claim that was bound by the time it got its finalizer gets no prime claim', async (t) => {
+  const { finalizers: _, ...fresh } = claim.metadata;
+  const unprotected = { ...claim, metadata: fresh };
+  const now = { ...claim, spec: { ...claim.spec, volumeName: 'other' } };
+  const { heard } = await populator(t, [[persistentVolumeClaims, unprotected]], {
+    'persistentvolumeclaims/c': now,
+  });
+  assert.deepEqual(heard, [
+    'patch persistentvolumeclaims/c',
+    'delete pods/populate-u',
+    'delete persistentvolumeclaims/prime-u',
+    'patch persistentvolumeclaims/c',
+  ]);
+});

@@ -89,7 +89,7 @@ export function createPopulator<S extends KubeObject>(
     const resource = persistentVolumeClaims;
     const finalizer = finalizerOf(definition);
     const object = await ifThere(
-      addFinalizer({ kube, resource, object: claim, finalizer, signal: run.signal }),
+      addFinalizer({ kube, resource, object: claim, finalizer, needsAnswer: true, signal: run.signal }),
     );
     if (object === undefined) return done;
     metrics.started(claim.metadata.uid);
@@ -151,7 +151,13 @@ export function createPopulator<S extends KubeObject>(
       }
       case 'delete-failed-pod':
         warn('PopulatorFailed', `Populator failed: ${step.why}`);
-        await ifThere(kube.delete(pods, { name: podNameOf(uid), namespace }, { signal }));
+        await ifThere(
+          kube.delete(
+            pods,
+            { name: podNameOf(uid), namespace },
+            { preconditions: { uid: step.uid }, signal },
+          ),
+        );
         return failed({ why: `its populator pod failed: ${step.why}`, inputs: uid });
       case 'call-functions': {
         if (!('start' in populate)) return done;
@@ -164,11 +170,10 @@ export function createPopulator<S extends KubeObject>(
         const isComplete = await reporting('PopulateOperationFailed', 'Population operation failed', asking);
         if (!isComplete) return failed({ why: 'its data is not complete yet', quiet: true });
         tell('PopulateOperationFinished', 'Populate operation finished');
-        const prime = claims.get(`${namespace}/${primeNameOf(uid)}`);
-        return rebind(claim, prime?.spec.volumeName ?? '', signal);
+        return rebind(claim, signal);
       }
       case 'rebind':
-        return rebind(claim, step.volumeName, signal);
+        return rebind(claim, signal);
       case 'clean-up': {
         if ('cleanUp' in populate)
           await populate.cleanUp?.({ kube, recorder, claim, primeName: primeNameOf(uid), signal });
@@ -187,11 +192,10 @@ export function createPopulator<S extends KubeObject>(
   }
 
   /** Points the volume at the user's claim; the binder does the rest. */
-  async function rebind(
-    claim: PersistentVolumeClaim,
-    volumeName: string,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async function rebind(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<Outcome> {
+    const prime = claims.get(`${namespace}/${primeNameOf(claim.metadata.uid)}`);
+    const volumeName = prime?.spec.volumeName;
+    if (!volumeName) return failed({ why: 'its prime claim is gone', quiet: true });
     const volume = await ifThere(kube.get(persistentVolumes, { name: volumeName }, { signal }));
     if (volume === undefined) return requeueAfter(1_000, `volume ${volumeName} is not there`);
     if (refersToClaim(volume.spec.claimRef, claim)) return done;
@@ -201,6 +205,10 @@ export function createPopulator<S extends KubeObject>(
       return failed({
         why: `volume ${volumeName} belongs to claim ${claimRef?.namespace}/${claimRef?.name}, not to the prime claim`,
       });
+    // Deleted with an earlier prime claim of that name, for example: the data would go with it.
+    const isBound = claimRef.uid === prime.metadata.uid && volume.status?.phase === 'Bound';
+    if (!isBound || volume.metadata.deletionTimestamp !== undefined)
+      return failed({ why: `volume ${volumeName} is not bound to the prime claim`, quiet: true });
     const from = `${sourceNamespaceOf(claim)}/${claim.spec.dataSourceRef?.name}`;
     await kube.patch(
       persistentVolumes,

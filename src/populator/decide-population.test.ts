@@ -32,7 +32,7 @@ const prime = (spec: object = {}, phase = 'Bound') =>
     status: { phase },
   }) as unknown as PersistentVolumeClaim;
 const pod = (phase: string, message?: string, metadata: object = {}) =>
-  ({ metadata: { name: 'populate-u', ...metadata }, status: { phase, message } }) as unknown as Pod;
+  ({ metadata: { name: 'populate-u', uid: 'p', ...metadata }, status: { phase, message } }) as unknown as Pod;
 const storageClass = (spec: object = {}) =>
   ({ metadata: { name: 'fast' }, provisioner: 'd', ...spec }) as unknown as StorageClass;
 const delayed = storageClass({ volumeBindingMode: 'WaitForFirstConsumer' });
@@ -103,7 +103,7 @@ const cases: Case[] = [
   {
     name: 'a pod that failed',
     given: { prime: prime({ volumeName: 'v' }), pod: pod('Failed', 'no space') },
-    then: { do: 'delete-failed-pod', why: 'no space' },
+    then: { do: 'delete-failed-pod', uid: 'p', why: 'no space' },
   },
   {
     name: 'a failed pod that is being deleted',
@@ -113,7 +113,7 @@ const cases: Case[] = [
   {
     name: 'a pod that succeeded',
     given: { prime: prime({ volumeName: 'v' }), pod: pod('Succeeded') },
-    then: { do: 'rebind', volumeName: 'v' },
+    then: { do: 'rebind' },
   },
   {
     name: 'functions wait for the volume',

@@ -27,10 +27,10 @@ export type PopulationStep<S extends KubeObject> =
   | { do: 'protect' }
   | { do: 'create-prime'; nodeName: string | undefined }
   | { do: 'create-pod'; source: S; nodeName: string | undefined }
-  | { do: 'delete-failed-pod'; why: string }
+  | { do: 'delete-failed-pod'; uid: string; why: string }
   | { do: 'call-functions'; source: S }
-  /** All data is in this volume. */
-  | { do: 'rebind'; volumeName: string }
+  /** All data is in the prime claim's volume. */
+  | { do: 'rebind' }
   /** `isFinished`: the claim has its volume. Otherwise it is being deleted. */
   | { do: 'clean-up'; isFinished: boolean };
 
@@ -61,10 +61,10 @@ export function decidePopulation<S extends KubeObject>(facts: PopulationFacts<S>
   if (pod === undefined) return { do: 'create-pod', source, nodeName };
   if (pod.metadata.deletionTimestamp !== undefined) return wait(`pod ${pod.metadata.name} is being deleted`);
   const { phase, message = '' } = pod.status ?? {};
-  if (phase === 'Failed') return { do: 'delete-failed-pod', why: message };
+  if (phase === 'Failed') return { do: 'delete-failed-pod', uid: pod.metadata.uid, why: message };
   if (phase !== 'Succeeded' || !prime.spec.volumeName)
     return wait(`pod ${pod.metadata.name} is ${phase ?? 'Pending'}`);
-  return { do: 'rebind', volumeName: prime.spec.volumeName };
+  return { do: 'rebind' };
 }
 
 function isOurs(
