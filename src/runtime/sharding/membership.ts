@@ -167,6 +167,11 @@ export class Membership implements Shares {
     this.#bell.ring();
   }
 
+  /** Resolves once there is a Lease of this member, which others see. */
+  get announced(): Promise<void> {
+    return this.#lease.announced;
+  }
+
   /** Renews until `signal` aborts. Rejects when Leases cannot be written at all. */
   run(signal: AbortSignal): Promise<void> {
     return this.#loop.run(signal);

@@ -24,6 +24,7 @@ export class OwnLease {
   #published: Claim = NO_CLAIM;
   #isUnsure = false;
   #isAnnounced = false;
+  readonly #announced = Promise.withResolvers<void>();
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #listensUntilMs = Number.POSITIVE_INFINITY;
   #lost = new AbortController();
@@ -59,6 +60,11 @@ export class OwnLease {
   /** The first write was acknowledged. */
   get isAnnounced(): boolean {
     return this.#isAnnounced;
+  }
+
+  /** Resolves once the first write ever was acknowledged. */
+  get announced(): Promise<void> {
+    return this.#announced.promise;
   }
 
   get renewAtMs(): number {
@@ -104,6 +110,7 @@ export class OwnLease {
     this.#published = claim;
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
+    this.#announced.resolve();
     this.#listensUntilMs = clock.monotonicMs() + times.durationMs;
     log.info('Announced this replica to its group; listening for others', { forMs: times.durationMs });
   }

@@ -293,6 +293,35 @@ test('[SCL-1] two releases that disagree about hashing never work at the same ti
   await clock.runUntil(() => owners([old, next]).every((owner) => owner === 'next'), 10_000);
 });
 
+test('[SCL-1] the last replica leaves while a newcomer cannot write its own Lease yet: the newcomer works only with the Lease of the group', async (t) => {
+  const { clock, replica, owners, kube, admin } = await shardedWorld(t);
+  const a = replica('a');
+  await clock.runUntil(() => isWhole(owners([a])), 10_000);
+  const held = Promise.withResolvers<void>();
+  const create = async (...given: Parameters<KubeClient['create']>) => {
+    await held.promise;
+    return kube.create(...given);
+  };
+  const b = replica('b', { kube: { ...kube, create } as KubeClient });
+  await clock.advance(500);
+  a.stop.abort();
+  await clock.runUntil(a.ended, 10_000);
+  held.resolve();
+  await clock.runUntil(() => isWhole(owners([b])), 10_000);
+  const { spec } = await admin.get(leases, { namespace: 'default', name: GROUP });
+  assert.equal(spec?.holderIdentity, GROUP_IDENTITY);
+});
+
+test('[SCL-1] a replica ends that is stopped before it could write its Lease', async (t) => {
+  const { clock, replica, kube } = await shardedWorld(t);
+  const create = () => Promise.reject(new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' }));
+  const a = replica('a', { kube: { ...kube, create } as KubeClient });
+  await clock.advance(5_000);
+  a.stop.abort();
+  assert.equal(await clock.runUntil(a.ended, 10_000), undefined);
+  assert.equal(a.starts, 0);
+});
+
 test('[SCL-1] without the right to Leases a replica ends with a message and acts on nothing', async (t) => {
   const { clock, replica, kube } = await shardedWorld(t);
   const forbidden = () => Promise.reject(new KubeError({ reason: 'Forbidden', code: 403, message: 'no' }));

@@ -13,6 +13,7 @@ import type { Clock } from '../ports.ts';
 import { childSignal } from '../time/child-signal.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { onAbort } from '../time/on-abort.ts';
+import { untilAborted } from '../time/until-aborted.ts';
 import { groupLabel, LABEL_SHARDING_GROUP } from './member-record.ts';
 import { DEFAULT_MEMBER_DURATION_MS, memberTimes } from './member-times.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
@@ -67,6 +68,8 @@ export async function runSharded(
     working.abort(error);
   });
   try {
+    // First, so that nobody releases the single Lease as the last one: see releaseIfLast.
+    await untilAborted(membership.announced, working.signal).catch(() => {});
     await runWithLease(
       { ...options, identity: GROUP_IDENTITY, releaseOnExit: false, retryConflictMs: RETRY_CONFLICT_MS },
       (leading) => workInTurns(membership, work, leading),
