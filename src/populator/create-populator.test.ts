@@ -166,3 +166,29 @@ test('a claim that was bound by the time it got its finalizer gets no prime clai
     'patch persistentvolumeclaims/c',
   ]);
 });
+
+const annotated = { ...prime, metadata: { ...prime.metadata, annotations: { 'x.test/populates': 'ns/c' } } };
+const orphans: [name: string, prime: object, onServer: Record<string, object>, isDeleted: boolean][] = [
+  ['whose claim is gone', annotated, {}, true],
+  [
+    'whose claim was replaced',
+    annotated,
+    { 'persistentvolumeclaims/c': { metadata: { name: 'c', uid: 'another' } } },
+    true,
+  ],
+  ['whose claim only the server shows', annotated, { 'persistentvolumeclaims/c': claim }, false],
+  [
+    'that is being deleted',
+    { ...annotated, metadata: { ...annotated.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    {},
+    false,
+  ],
+  ['of which nothing says whose it is', prime, {}, false],
+  ['that is none', { ...annotated, metadata: { ...annotated.metadata, name: 'mine' } }, {}, false],
+];
+for (const [name, given, onServer, isDeleted] of orphans)
+  test(`a prime claim ${name} is ${isDeleted ? '' : 'not '}deleted`, async (t) => {
+    const { heard } = await populator(t, [[persistentVolumeClaims, given]], onServer);
+    const deletions = ['delete pods/populate-u', 'delete persistentvolumeclaims/prime-u {"uid":"pu"}'];
+    assert.deepEqual(heard, isDeleted ? deletions : []);
+  });

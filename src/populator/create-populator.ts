@@ -10,7 +10,7 @@ import {
   referenceGrants,
   storageClasses,
 } from '../api/kinds.ts';
-import { type KubeObject, keyOf, type Resource } from '../api/object.ts';
+import { type KubeObject, keyOf, nameFromKey, type Resource } from '../api/object.ts';
 import { foreignNamespaceOf, isGranted } from '../api/reference-grants.ts';
 import { refersToClaim, storageClassOf } from '../api/volumes.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -30,6 +30,7 @@ import {
   type PopulatorDefinition,
   podNameOf,
   populatedFromOf,
+  populatesOf,
   primeNameOf,
 } from './populator-definition.ts';
 import { populatorMetrics } from './populator-metrics.ts';
@@ -45,6 +46,7 @@ export interface PopulatorPorts extends LoopPorts {
 /** A prime claim or pod that ends before the caches show it gives no event. */
 const UNSEEN_AFTER_MS = 60_000;
 const BY_UID = 'populator/by-uid';
+const PRIMES_BY_CLAIM = 'populator/primes-by-claim';
 const BY_CLASS = 'populator/unbound-by-class';
 const BY_SOURCE = 'populator/unbound-by-source';
 const BY_NAMESPACE = 'populator/unbound-by-source-namespace';
@@ -55,6 +57,7 @@ export function createPopulator<S extends KubeObject>(
 ): Runnable {
   const { kube, informers, recorder } = ports;
   const { namespace, populate } = definition;
+  const populates = populatesOf(definition);
   const log = ports.log.with({ populator: definition.prefix });
   const metrics = populatorMetrics(ports);
   const claims = informers.of(persistentVolumeClaims);
@@ -69,6 +72,12 @@ export function createPopulator<S extends KubeObject>(
   const sourceKeyOf = (claim: PersistentVolumeClaim) =>
     `${sourceNamespaceOf(claim)}/${claim.spec.dataSourceRef?.name}`;
   claims.addIndex(BY_UID, ({ metadata }) => [metadata.uid]);
+  const claimKeyOf = ({ metadata }: PersistentVolumeClaim) =>
+    metadata.namespace === namespace ? metadata.annotations?.[populates] : undefined;
+  claims.addIndex(PRIMES_BY_CLAIM, (claim) => {
+    const key = claimKeyOf(claim);
+    return key === undefined ? [] : [key];
+  });
   claims.addIndex(BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
   claims.addIndex(BY_SOURCE, (claim) => (isOpen(claim) ? [sourceKeyOf(claim)] : []));
   claims.addIndex(BY_NAMESPACE, (claim) => (isOpen(claim) ? [sourceNamespaceOf(claim)] : []));
@@ -83,6 +92,7 @@ export function createPopulator<S extends KubeObject>(
 
   async function reconcile(key: string, run: Run): Promise<Outcome> {
     const claim = claims.get(key);
+    await deleteOrphans(key, run.signal);
     const step = decide(claim);
     if (claim === undefined || step.do === 'nothing') return done;
     if (step.do !== 'protect') return perform(step, claim, run);
@@ -95,6 +105,23 @@ export function createPopulator<S extends KubeObject>(
     metrics.started(claim.metadata.uid);
     const next = decide(object);
     return next.do === 'protect' || next.do === 'nothing' ? done : perform(next, object, run);
+  }
+
+  /** Prime claims whose creation took effect only after their claim was cleaned up: nothing else would delete them. */
+  async function deleteOrphans(key: string, signal: AbortSignal): Promise<void> {
+    const resource = persistentVolumeClaims;
+    for (const { metadata } of claims.byIndex(PRIMES_BY_CLAIM, key)) {
+      const { name, uid } = metadata;
+      const claimUid = claimUidIn(name) ?? '';
+      const isOwned = claims.get(key)?.metadata.uid === claimUid;
+      if (isOwned || metadata.deletionTimestamp || name !== primeNameOf(claimUid)) continue;
+      // The cache may be behind.
+      const owner = await ifThere(kube.get(resource, nameFromKey(key), { signal }));
+      if (owner?.metadata.uid === claimUid) continue;
+      log.info('A prime claim was created after its claim was deleted; it is deleted', { prime: name });
+      await ifThere(kube.delete(pods, { name: podNameOf(claimUid), namespace }, { signal }));
+      await ifThere(kube.delete(resource, { name, namespace }, { preconditions: { uid }, signal }));
+    }
   }
 
   function decide(claim: PersistentVolumeClaim | undefined): PopulationStep<S> {
@@ -134,7 +161,7 @@ export function createPopulator<S extends KubeObject>(
         if (step.event) warn(step.event.reason, step.event.message);
         return done;
       case 'create-prime': {
-        const draft = primeClaim(claim, { namespace, nodeName: step.nodeName });
+        const draft = primeClaim(claim, { namespace, nodeName: step.nodeName, populates });
         const work = unlessThere(kube.create(persistentVolumeClaims, draft, { signal }));
         await reporting('PopulatorPVCPrimeCreationError', 'Failed to create populator pvcPrime', work);
         return requeueAfter(UNSEEN_AFTER_MS, 'its prime claim may end unseen');
@@ -252,6 +279,8 @@ export function createPopulator<S extends KubeObject>(
         follow((claim) => {
           if (claim.metadata.namespace === namespace) addFor(claim.metadata.name);
           else add(claim);
+          const owner = claimKeyOf(claim);
+          if (owner !== undefined) loop.add(owner);
         }),
       ),
       podCache.subscribe(follow(({ metadata }) => addFor(metadata.name))),

@@ -2,7 +2,7 @@
 // it. Pure.
 
 import type { PersistentVolumeClaim, Pod } from '../api/kinds.ts';
-import type { Draft, KubeObject } from '../api/object.ts';
+import { type Draft, type KubeObject, keyOf } from '../api/object.ts';
 import { isBlock } from '../api/volumes.ts';
 import { ANN_SELECTED_NODE } from '../api/well-known.ts';
 import { type PopulateByPod, podNameOf, primeNameOf } from './populator-definition.ts';
@@ -13,16 +13,20 @@ interface Placement {
   nodeName: string | undefined;
 }
 
+/** `populates`: the annotation that names the user's claim. */
 export function primeClaim(
-  { metadata, spec }: PersistentVolumeClaim,
-  { namespace, nodeName }: Placement,
+  claim: PersistentVolumeClaim,
+  { namespace, nodeName, populates }: Placement & { populates: string },
 ): Draft<PersistentVolumeClaim> {
-  const { accessModes, resources, storageClassName, volumeMode } = spec;
+  const { accessModes, resources, storageClassName, volumeMode } = claim.spec;
   return {
     metadata: {
-      name: primeNameOf(metadata.uid),
+      name: primeNameOf(claim.metadata.uid),
       namespace,
-      ...(nodeName !== undefined && { annotations: { [ANN_SELECTED_NODE]: nodeName } }),
+      annotations: {
+        [populates]: keyOf(claim),
+        ...(nodeName !== undefined && { [ANN_SELECTED_NODE]: nodeName }),
+      },
     },
     spec: {
       ...(accessModes && { accessModes }),
