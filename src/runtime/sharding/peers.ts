@@ -23,7 +23,8 @@ import {
 export interface SeenPeer extends Peer {
   /** The name of its Lease. */
   name: string;
-  /** The version of the Lease. */
+  /** The UID and version of the Lease. */
+  uid: string;
   version: string;
   /** Its Lease was deleted, not by itself. */
   isGone: boolean;
@@ -85,7 +86,7 @@ export class Peers {
 
   #see(lease: Lease): void {
     const { clock, id } = this.#member;
-    const { name, resourceVersion } = lease.metadata;
+    const { name, uid, resourceVersion } = lease.metadata;
     if (name === this.#ownName) return;
     const known = this.#byLease.get(name);
     const said = memberRecordOf(lease);
@@ -97,6 +98,7 @@ export class Peers {
     const record = isNews ? said : known?.record;
     const peer: SeenPeer = {
       name,
+      uid,
       version: resourceVersion,
       id: record?.id ?? known?.id ?? name,
       record,

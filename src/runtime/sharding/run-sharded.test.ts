@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { type Lease, leases } from '../../api/kinds.ts';
 import { createApiServer } from '../../apiserver/api-server.ts';
 import type { KubeClient } from '../kube/kube.ts';
-import { KubeError } from '../kube/kube-error.ts';
+import { isNotFound, KubeError } from '../kube/kube-error.ts';
 import { memoryLog, silentLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
@@ -279,6 +279,29 @@ test('[SCL-1] a replica knows another one as a newcomer that has no share; its l
     owners([a, b]);
   }
   await clock.runUntil(() => owners([a, b]).every((owner) => owner === 'a'), 2 * DURATION_MS);
+});
+
+test('[SCL-1] the Lease of a replica that died is deleted, but not one that is written meanwhile, until that is over, too', async (t) => {
+  const { clock, replica, owners, kube, admin, memberLease } = await shardedWorld(t);
+  const hanging = withSwitch(kube);
+  let deletions = 0;
+  const remove = async (...given: Parameters<KubeClient['delete']>) => {
+    deletions++;
+    const metadata = { labels: { written: 'meanwhile' } };
+    if (deletions === 1) await admin.patch(leases, memberLease('b'), { metadata }, { type: 'merge' });
+    return kube.delete(...given);
+  };
+  const a = replica('a', { kube: { ...kube, delete: remove } as KubeClient });
+  const b = replica('b', { kube: hanging.kube });
+  await clock.runUntil(() => isWhole(owners([a, b])) && owners([a, b]).includes('b'), 10_000);
+  Object.assign(hanging, { isSilent: true, isCut: true });
+  await clock.runUntil(() => deletions === 1, 60_000);
+  await clock.advance(1_000);
+  assert.equal((await admin.get(leases, memberLease('b'))).metadata.labels?.written, 'meanwhile');
+  await clock.runUntil(() => deletions === 2, 60_000);
+  await clock.advance(1_000);
+  await assert.rejects(admin.get(leases, memberLease('b')), isNotFound);
+  assert.ok(owners([a]).every((owner) => owner === 'a'));
 });
 
 test('[SCL-1] two releases that disagree about hashing never work at the same time', async (t) => {
