@@ -47,7 +47,7 @@ export class GroupWrites {
     const object = className === undefined ? group : await this.#patch(group, { spec }, { signal });
     const request = { kube: this.#kube, resource: volumeGroupSnapshots, object, signal };
     const finalizer = FINALIZER_GROUP_SNAPSHOT_BOUND;
-    this.#caches.groups.wrote(await addFinalizer({ ...request, finalizer }));
+    this.#caches.groups.wrote(await addFinalizer({ ...request, needsAnswer: true, finalizer }));
   }
 
   async release(object: VolumeGroupSnapshot, signal: AbortSignal): Promise<void> {

@@ -7,14 +7,17 @@ import { parse } from 'yaml';
 import {
   customResourceDefinitions,
   type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
   type VolumeSnapshotContent,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
 import { FINALIZER_GROUP_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, KubeError } from '../../runtime/kube/kube-error.ts';
 import { GroupWrites } from '../group-snapshot/group-writes.ts';
 import type { StatusPatch } from './snapshot-status.ts';
@@ -228,3 +231,28 @@ for (const [title, status, isWritten] of stale)
     assert.equal((await kube.get(volumeSnapshots, name)).status?.readyToUse, false, 'decided on the newest');
     assert.equal((await kube.get(volumeGroupSnapshots, name)).status?.readyToUse, false);
   });
+
+test('a snapshot that has become ready is known to be so once its finalizer is added', async (t) => {
+  const { kube, snapshot, group } = await world(t);
+  const how = { type: 'merge', subresource: 'status' } as const;
+  await kube.patch(volumeSnapshots, name, { status: { readyToUse: true } }, how);
+  await kube.patch(volumeGroupSnapshots, name, { status: { readyToUse: true } }, how);
+  // As over HTTP: the rest of a known object is not read.
+  const brief: KubeClient = {
+    ...kube,
+    async patch<T extends KubeObject>(...call: Parameters<typeof kube.patch<T>>): Promise<T> {
+      const answer = await kube.patch<T>(...call);
+      const known = call[3].known as T | undefined;
+      return known ? { ...known, metadata: answer.metadata } : answer;
+    },
+  };
+  const written: VolumeSnapshot[] = [];
+  const cache = { wrote: (object: VolumeSnapshot) => void written.push(object) };
+  const caches = { snapshots: cache, groups: cache } as never;
+  await new SnapshotWrites(brief, caches).protect(snapshot, { finalizers: ['test/a'] }, signal);
+  await new GroupWrites(brief, caches).protect(group, {}, signal);
+  assert.deepEqual(
+    written.map(({ status }) => status),
+    [{ readyToUse: true }, { readyToUse: true }],
+  );
+});

@@ -40,7 +40,7 @@ export class SnapshotWrites {
     const spec = { volumeSnapshotClassName: className };
     const object = className === undefined ? snapshot : await this.#patch(snapshot, { spec }, { signal });
     const request = { kube: this.#kube, resource: volumeSnapshots, object, signal };
-    this.#snapshots.wrote(await addFinalizer({ ...request, finalizer: finalizers }));
+    this.#snapshots.wrote(await addFinalizer({ ...request, needsAnswer: true, finalizer: finalizers }));
   }
 
   async release(object: VolumeSnapshot, finalizer: readonly string[], signal: AbortSignal): Promise<void> {
