@@ -10,6 +10,7 @@ import {
 } from '../../src/api/kinds.ts';
 import {
   ANN_SNAPSHOT_BEING_CREATED,
+  ANN_SNAPSHOT_BEING_DELETED,
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../src/api/well-known.ts';
@@ -188,6 +189,37 @@ test('[SIDE-2] a content made by another controller has its finalizer before the
   await world.content(name, (each) => each === undefined);
   assert.equal(world.driver.snapshots.size, 0);
 });
+
+for (const isBegun of [false, true])
+  test(`[SIDE-2] a content that was created after its VolumeSnapshot was deleted goes${isBegun ? ', with what is being cut for it' : ''}`, async (t) => {
+    const world = await snapshotWorld(t);
+    await world.makeBoundClaim('data');
+    await world.makeClass();
+    const held = Promise.withResolvers<void>();
+    world.driver.script('CreateSnapshot', { until: held.promise });
+    if (isBegun) await world.startSnapshotter();
+    const uid = '00000000-0000-0000-0000-000000000000';
+    const name = `snapcontent-${uid}`;
+    await world.make(volumeSnapshotContents, {
+      metadata: { name, finalizers: [FINALIZER_SNAPSHOT_CONTENT] },
+      spec: {
+        driver: DRIVER,
+        deletionPolicy: 'Delete',
+        volumeSnapshotClassName: 'fast',
+        source: { volumeHandle: 'vol-data' },
+        volumeSnapshotRef: { ...SNAP, uid },
+      },
+    });
+    if (isBegun) await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length === 1);
+    world.startController();
+    const marked = await world.content(name, (each) => each?.metadata.deletionTimestamp !== undefined);
+    assert.equal(marked?.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED], 'yes');
+    if (isBegun) held.resolve();
+    else await world.startSnapshotter();
+    await world.content(name, (each) => each === undefined);
+    assert.equal(world.driver.snapshots.size, 0);
+    assert.equal(world.driver.callsOf('CreateSnapshot').length, isBegun ? 1 : 0);
+  });
 
 test('[SIDE-2] a response without an ID, or with another, is rejected', async (t) => {
   const world = await snapshotWorld(t);
