@@ -6,7 +6,7 @@ import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../informer/informer.ts';
 import { ifThere } from '../kube/if-there.ts';
 import type { KubeClient } from '../kube/kube.ts';
-import { done, type Reconcile, requeueAfter } from '../queue/loop.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../queue/loop.ts';
 
 export type Owns = (key: string) => boolean;
 
@@ -29,8 +29,9 @@ export interface Shares {
   readonly term: number;
 }
 
-/** While a cache is behind: watches are rarely later than this. */
+/** While a cache is behind: watches are rarely later than this. One that is silent is waited for ever longer. */
 const CATCH_UP_MS = 50;
+const LONGEST_CATCH_UP_MS = 1_000;
 
 export interface SharedLoop<T extends KubeObject> {
   /** What the loop's key is divided by; undefined when the object is gone, so that there is nothing to do. */
@@ -50,6 +51,17 @@ export function sharedReconcile<T extends KubeObject>(
 ): Reconcile {
   if (shares === undefined) return reconcile;
   const confirmed = new Map<string, number>();
+  /** Of keys whose objects the cache does not show as they are: how long to wait. */
+  const behind = new Map<string, number>();
+  const forget = (key: string): void => {
+    confirmed.delete(key);
+    behind.delete(key);
+  };
+  const waitFor = (key: string): Outcome => {
+    const waitMs = behind.get(key) ?? CATCH_UP_MS;
+    behind.set(key, Math.min(2 * waitMs, LONGEST_CATCH_UP_MS));
+    return requeueAfter(waitMs, 'the cache is behind the replica that had it before');
+  };
 
   async function isCurrent(key: string, signal: AbortSignal): Promise<boolean> {
     if (of.confirm === undefined || confirmed.get(key) === shares?.term) return true;
@@ -70,21 +82,19 @@ export function sharedReconcile<T extends KubeObject>(
   }
   of.confirm?.informer.subscribe({
     deleted: ({ metadata: { namespace, name } }) =>
-      confirmed.delete(namespace === undefined ? name : `${namespace}/${name}`),
+      forget(namespace === undefined ? name : `${namespace}/${name}`),
   });
 
   return async (key, run) => {
     const owner = of.ownerKey(key);
-    if (owner === undefined) return done;
-    const turn = shares.enter(owner);
+    const turn = owner === undefined ? undefined : shares.enter(owner);
     if (turn === undefined) {
-      confirmed.delete(key);
+      forget(key);
       return done;
     }
     try {
-      if (!(await isCurrent(key, run.signal))) {
-        return requeueAfter(CATCH_UP_MS, 'the cache is behind the replica that had it before');
-      }
+      if (!(await isCurrent(key, run.signal))) return waitFor(key);
+      behind.delete(key);
       return await reconcile(key, run);
     } finally {
       turn.leave();
