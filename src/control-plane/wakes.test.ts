@@ -238,6 +238,19 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
         [CLAIM],
       ],
       [
+        'a claim that becomes protected',
+        claims(claim(), claim({ metadata: { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } })),
+        [CLAIM],
+      ],
+      [
+        'a label of a protected claim',
+        claims(
+          claim({ metadata: { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+          claim({ metadata: { ...label.metadata, finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+        ),
+        [],
+      ],
+      [
         'the claim of a snapshot without a content',
         claims(undefined, claim()),
         [SNAPSHOT],

@@ -221,6 +221,9 @@ export function createSnapshotController(
             claimChanged(claim);
           },
           updated: (before, claim) => {
+            // Where the answer to adding the finalizer was lost, the snapshot may be gone before the watch shows it.
+            if (sourceClaims.isProtected(claim) && !sourceClaims.isProtected(before))
+              claimLoop.add(keyOf(claim));
             if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
           },
           deleted: claimChanged,
