@@ -109,7 +109,7 @@ async function populator(
   t.after(() => stop.abort());
   void made.run(stop.signal);
   await clock.advance(1);
-  return { heard, clock };
+  return { heard, clock, informers };
 }
 
 const own: readonly [Resource, object] = [persistentVolumeClaims, claim];
@@ -130,6 +130,24 @@ for (const [name, cached, creation] of vanishing)
 test('only the populator pod that failed is deleted', async (t) => {
   const { heard } = await populator(t, [own, withPrime, [pods, pod('Failed')]]);
   assert.deepEqual(heard, ['delete pods/populate-u {"uid":"pod"}']);
+});
+
+test('a populator pod that fails again and again is created after longer and longer waits', async (t) => {
+  const { heard, clock, informers } = await populator(t, [own, withPrime]);
+  const creation = 'create pods/populate-u';
+  for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
+    const [running, dead] = [pod('Running'), pod('Failed')];
+    informers.change(pods, undefined, running);
+    await clock.settle();
+    informers.change(pods, running, dead);
+    await clock.settle();
+    informers.change(pods, dead, undefined);
+    heard.length = 0;
+    await clock.advance(waitMs - 1);
+    assert.deepEqual(heard, []);
+    await clock.advance(1);
+    assert.deepEqual(heard, [creation]);
+  }
 });
 
 const volumes: [name: string, volume: object | undefined, isRebound: boolean][] = [

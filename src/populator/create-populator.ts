@@ -43,6 +43,8 @@ export interface PopulatorPorts extends LoopPorts {
   recorder: EventRecorder;
 }
 
+/** The operation of a claim that has a backoff of its own. */
+const POD = 'pod';
 /** A prime claim or pod that ends before the caches show it gives no event. */
 const UNSEEN_AFTER_MS = 60_000;
 const BY_UID = 'populator/by-uid';
@@ -154,7 +156,6 @@ export function createPopulator<S extends KubeObject>(
         throw error;
       }
     };
-    const held = retries.held(uid);
     switch (step.do) {
       case 'wait':
         log.v(4).info('A claim waits', { claim: keyOf(claim), why: step.why });
@@ -168,7 +169,8 @@ export function createPopulator<S extends KubeObject>(
       }
       case 'create-pod': {
         if (!('image' in populate)) return done;
-        if (held) return held;
+        const waitMs = retries.waitMs({ operation: POD });
+        if (waitMs > 0) return requeueAfter(waitMs, 'its populator pod failed');
         const placed = { namespace, nodeName: step.nodeName };
         const create = async () =>
           unlessThere(kube.create(pods, populatorPod(claim, step.source, populate, placed), { signal }));
@@ -185,7 +187,8 @@ export function createPopulator<S extends KubeObject>(
             { preconditions: { uid: step.uid }, signal },
           ),
         );
-        return failed({ why: `its populator pod failed: ${step.why}`, inputs: uid });
+        // Of its own, because the runs that create the next pod and wait for it are no failures.
+        return requeueAfter(retries.failed({ operation: POD }), `its populator pod failed: ${step.why}`);
       case 'call-functions': {
         if (!('start' in populate)) return done;
         const storageClass = classes.get(storageClassOf(claim) ?? '');
@@ -202,6 +205,7 @@ export function createPopulator<S extends KubeObject>(
       case 'rebind':
         return rebind(claim, signal);
       case 'clean-up': {
+        retries.succeeded(POD);
         if ('cleanUp' in populate)
           await populate.cleanUp?.({ kube, recorder, claim, primeName: primeNameOf(uid), signal });
         // By their names, whatever the caches show.
