@@ -144,7 +144,8 @@ test('[GRP-1] what is gone before it is written is no error; another error is', 
     release: () => Promise.reject(new KubeError({ code, reason, message: 'refused' })),
   });
   const deleted = group({ deletionTimestamp });
-  assert.deepEqual((await run(deleted, { writes: refuse(404, 'NotFound') })).outcome, { kind: 'done' });
+  const { outcome } = await run(deleted, { writes: refuse(404, 'NotFound') });
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
   await assert.rejects(run(deleted, { writes: refuse(500, 'InternalError') }), /refused/);
 });
 
@@ -194,7 +195,7 @@ const waits: [name: string, given: Parameters<typeof run>[1], then: string][] = 
   [
     'a cached content that is gone when it is marked',
     { cached: content, writes: { markContent: notFound } },
-    'done',
+    'failed',
   ],
 ];
 for (const [name, given, then] of waits)
@@ -203,6 +204,12 @@ for (const [name, given, then] of waits)
     assert.equal(outcome.kind, then);
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
   });
+
+test('[GRP-1] a group snapshot is looked at again when what is written about is gone, which no cache may have shown', async () => {
+  const given = { cached: content, writes: { protect: notFound } };
+  const { outcome } = await run(group({ finalizers: [] }), given);
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
+});
 
 const bound = { boundVolumeGroupSnapshotContentName: 'groupsnapcontent-u' };
 const GET = 'get volumegroupsnapshotcontents';

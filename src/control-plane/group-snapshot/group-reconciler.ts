@@ -91,9 +91,9 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         await perform(step, { group, made }, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        // The object that the step was about is deleted; the cache will show it, and that wakes this group.
+        // The caches may never have shown what is gone now: then no event would wake this group.
         log.v(3).info('Object was deleted before the write', { group: key, step: step.do, err: error });
-        return ended(facts, 'what it waits for was deleted before the write');
+        return failed({ why: 'what it was about was deleted before the write', quiet: true });
       }
     }
     throw new Error(`group snapshot ${key} is not settled after ${MOST_STEPS} steps`);

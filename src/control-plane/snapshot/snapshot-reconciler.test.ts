@@ -76,7 +76,7 @@ const waits: [name: string, given: Given, then: string][] = [
   [
     'a cached content that is gone when it is marked',
     { cached: content(), writes: { markContent: notFound } },
-    'done',
+    'failed',
   ],
 ];
 for (const [name, given, then] of waits)
@@ -85,6 +85,12 @@ for (const [name, given, then] of waits)
     assert.equal(outcome.kind, then);
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
   });
+
+test('a snapshot is looked at again when what is written about is gone, which the cache may never have shown', async () => {
+  const { outcome } = await run(snapshot(), { cached: content(), writes: { protect: notFound } });
+  assert.equal(outcome.kind, 'failed');
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
+});
 
 const finalizers = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND];
 const bound = { boundVolumeSnapshotContentName: 'snapcontent-u' };

@@ -87,9 +87,9 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
         else await perform(step, snapshot, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        // The object that the step was about is deleted; the cache will show it, and that wakes this snapshot.
+        // The cache may never have shown what is gone now: then no event would wake this snapshot.
         log.v(3).info('Object was deleted before the write', { snapshot: key, step: step.do, err: error });
-        return ended(snapshot, content, 'its content was deleted before the write');
+        return failed({ why: 'what it was about was deleted before the write', quiet: true });
       }
     }
     throw new Error(`snapshot ${key} is not settled after ${MOST_STEPS} steps`);
