@@ -123,8 +123,8 @@ test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless
     'get volumegroupsnapshotcontents',
     'unplanned ns/g',
     'release ns/c',
-    'event GroupSnapshotContentCreationFailed',
     'status',
+    'event GroupSnapshotContentCreationFailed',
   ]);
   assert.match(log.text(), /cannot be created or used yet/);
   const made = await run(group(), { onServer: { volumegroupsnapshotcontents: [content] } });
@@ -136,7 +136,7 @@ test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless
 
 test('[GRP-1] a group snapshot that is wrong keeps its claims', async () => {
   const { heard } = await run(group({}, { source: {} }));
-  assert.deepEqual(heard, ['event GroupSnapshotValidationError', 'status']);
+  assert.deepEqual(heard, ['status', 'event GroupSnapshotValidationError']);
 });
 
 test('[GRP-1] what is gone before it is written is no error; another error is', async () => {
@@ -214,7 +214,7 @@ test('[GRP-1] a group snapshot is looked at again when what is written about is 
 const bound = { boundVolumeGroupSnapshotContentName: 'groupsnapcontent-u' };
 const GET = 'get volumegroupsnapshotcontents';
 const onServer = { volumegroupsnapshotcontents: [content] };
-const LOST = ['event GroupSnapshotContentMissing', 'status'];
+const LOST = ['status', 'event GroupSnapshotContentMissing'];
 const absences: [name: string, status: object, given: Parameters<typeof run>[1], heard: string[]][] = [
   ['is cut, and whose content only the server shows', { creationTime: 't' }, { onServer }, [GET]],
   ['is ready, and whose content only the server shows', { readyToUse: true }, { onServer }, [GET]],
@@ -235,7 +235,12 @@ const refused = (code: number, reason: 'Conflict' | 'InternalError') => ({
 test('[GRP-1] a failure that conflicts when it is written is still a failure, with its reason', async () => {
   const writing = (code: number, reason: 'Conflict' | 'InternalError') =>
     run(group(), { writes: refused(code, reason) });
-  const { outcome } = await writing(409, 'Conflict');
+  const { outcome, heard } = await writing(409, 'Conflict');
+  assert.deepEqual(
+    heard.filter((each) => each.startsWith('event')),
+    [],
+    'the user is not told what may not be so any more',
+  );
   assert.match(outcome.kind === 'failed' ? outcome.why : '', /the selector finds no claim/);
   await assert.rejects(writing(500, 'InternalError'), /refused/);
 });

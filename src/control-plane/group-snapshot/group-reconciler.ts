@@ -275,7 +275,10 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     }
   }
 
-  /** Emits one event, on the object that the user looks at, with what the user must do. */
+  /**
+   * Emits one event, on the object that the user looks at, with what the user must do. Once it is written: the write is refused
+   * when the group snapshot has changed, as a cache that is behind does not show.
+   */
   async function fail(
     { reason, message, unready, isUnplanned }: Doing<'fail'>,
     group: VolumeGroupSnapshot,
@@ -289,11 +292,11 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         reason,
         why: message,
       });
-      recorder.event(group, 'Warning', reason, message);
       try {
         await writes.status(group, status, signal);
+        recorder.event(group, 'Warning', reason, message);
       } catch (error) {
-        // The failure is what the next run is about, not the conflict.
+        // The next run tells, if it is still so. The failure is what it is about, not the conflict.
         if (!isConflict(error)) throw error;
       }
     }

@@ -217,7 +217,10 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  /** Emits one event, on the object that the user looks at, with what the user must do; most such changes wake it. */
+  /**
+   * Emits one event, on the object that the user looks at, with what the user must do; most such changes wake it. Once it is
+   * written: the write is refused when the snapshot has changed, as a cache that is behind does not show.
+   */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,
@@ -227,11 +230,11 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const status = failureChange(snapshot, { message, unready }, clock.now());
     if (status !== undefined) {
       log.info('A snapshot cannot be created or used yet', { snapshot: key, reason, why: message });
-      recorder.event(snapshot, 'Warning', reason, message);
       try {
         await writes.status(snapshot, status, signal);
+        recorder.event(snapshot, 'Warning', reason, message);
       } catch (error) {
-        // The failure is what the next run is about, not the conflict.
+        // The next run tells, if it is still so. The failure is what it is about, not the conflict.
         if (!isConflict(error)) throw error;
       }
     }
