@@ -37,7 +37,8 @@ async function run(
   }: {
     onServer?: Record<string, object[]>;
     cached?: object | undefined;
-    claim?: object;
+    /** What the claims are by now. */
+    claim?: { now: object | undefined };
     writes?: object;
   } = {},
 ) {
@@ -75,7 +76,7 @@ async function run(
     },
     classes: { list: () => [], get: () => undefined },
     claims: {
-      read: async () => claim,
+      latest: async (listed: object) => (claim === undefined ? listed : claim.now),
       release: async (key: string) => void heard.push(`release ${key}`),
     },
     writes: {
@@ -154,10 +155,10 @@ const claimOf = (resourceVersion: string, phase: string) => ({
   spec: { volumeName: 'pv' },
   status: { phase },
 });
-const versions: [name: string, cached: object | undefined, then: RegExp][] = [
-  ['is not cached, is planned as listed', undefined, /not bound/],
-  ['is cached as it was earlier, is planned as listed', claimOf('1', 'Bound'), /not bound/],
-  ['was written since it was listed, is planned as written', claimOf('10', 'Bound'), /is gone/],
+const versions: [name: string, claim: { now: object | undefined } | undefined, then: RegExp][] = [
+  ['did not change, is planned as listed', undefined, /not bound/],
+  ['was written since it was listed, is planned as written', { now: claimOf('10', 'Bound') }, /is gone/],
+  ['is gone since it was listed, is not planned', { now: undefined }, /finds no claim/],
 ];
 for (const [name, claim, then] of versions)
   test(`[GRP-1] a claim of a group snapshot that ${name}`, async () => {

@@ -17,7 +17,6 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { isNewer } from '../../api/resource-version.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { type DriverName, type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -183,16 +182,14 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       signal,
     });
     const selected = items.filter((claim) => matchesLabels(selector, claim.metadata.labels ?? {}));
-    return Promise.all(
+    const found = await Promise.all(
       selected.map(async (listed) => {
-        // A removal of its finalizer may be in flight, or have been answered after the list.
-        const known = await ports.claims.read(keyOf(listed), signal);
-        const isKnownLater =
-          known && isNewer(known.metadata.resourceVersion, listed.metadata.resourceVersion, 'older');
-        const claim = isKnownLater ? known : listed;
-        return { claim, volume: await boundTo(claim, signal) };
+        // A removal of its finalizer may be in flight, or have been answered after the list; then the claim may be gone, too.
+        const claim = await ports.claims.latest(listed, signal);
+        return claim && { claim, volume: await boundTo(claim, signal) };
       }),
     );
+    return found.filter((each) => each !== undefined);
   }
 
   async function boundTo(
