@@ -248,6 +248,22 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
           claim({ metadata: { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
           claim({ metadata: { ...label.metadata, finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
         ),
+        [CLAIM],
+      ],
+      [
+        'a protected claim that is being deleted',
+        claims(
+          claim({ metadata: { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+          claim({ metadata: { ...deleting.metadata, finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+        ),
+        [CLAIM],
+      ],
+      [
+        'an annotation of a protected claim',
+        claims(
+          claim({ metadata: { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+          claim({ metadata: { annotations: {}, finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] } }),
+        ),
         [],
       ],
       [

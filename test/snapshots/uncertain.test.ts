@@ -190,8 +190,13 @@ test('[SIDE-2] a content made by another controller has its finalizer before the
   assert.equal(world.driver.snapshots.size, 0);
 });
 
-for (const isBegun of [false, true])
-  test(`[SIDE-2] a content that was created after its VolumeSnapshot was deleted goes${isBegun ? ', with what is being cut for it' : ''}`, async (t) => {
+const orphans: [what: string, isBegun: boolean, isCutMeanwhile: boolean][] = [
+  ['', false, false],
+  [', with what is being cut for it', true, false],
+  [', with what was cut between its mark and its deletion', true, true],
+];
+for (const [what, isBegun, isCutMeanwhile] of orphans)
+  test(`[SIDE-2] a content that was created after its VolumeSnapshot was deleted goes${what}`, async (t) => {
     const world = await snapshotWorld(t);
     await world.makeBoundClaim('data');
     await world.makeClass();
@@ -211,9 +216,22 @@ for (const isBegun of [false, true])
       },
     });
     if (isBegun) await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length === 1);
-    world.startController();
+    const cutFirst = (kube: KubeClient): KubeClient => ({
+      ...kube,
+      async delete(...args: Parameters<KubeClient['delete']>) {
+        held.resolve();
+        await world.content(name, (each) => each?.status?.snapshotHandle !== undefined);
+        await kube.delete(...args);
+      },
+    });
+    world.startController(isCutMeanwhile ? { through: ({ kube }) => ({ kube: cutFirst(kube) }) } : {});
+    if (isCutMeanwhile) {
+      await world.content(name, (each) => each === undefined);
+      assert.equal(world.driver.snapshots.size, 0);
+      return;
+    }
     const marked = await world.content(name, (each) => each?.metadata.deletionTimestamp !== undefined);
-    assert.equal(marked?.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED], 'yes');
+    assert.equal(marked?.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED], 'orphan');
     if (isBegun) held.resolve();
     else await world.startSnapshotter();
     await world.content(name, (each) => each === undefined);

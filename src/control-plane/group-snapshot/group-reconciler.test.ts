@@ -37,7 +37,8 @@ async function run(
   }: {
     onServer?: Record<string, object[]>;
     cached?: object | undefined;
-    claim?: object;
+    /** What the claims are by now. */
+    claim?: { now: object | undefined };
     writes?: object;
   } = {},
 ) {
@@ -75,7 +76,7 @@ async function run(
     },
     classes: { list: () => [], get: () => undefined },
     claims: {
-      read: async () => claim,
+      latest: async (listed: object) => (claim === undefined ? listed : claim.now),
       release: async (key: string) => void heard.push(`release ${key}`),
     },
     writes: {
@@ -123,8 +124,8 @@ test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless
     'get volumegroupsnapshotcontents',
     'unplanned ns/g',
     'release ns/c',
-    'event GroupSnapshotContentCreationFailed',
     'status',
+    'event GroupSnapshotContentCreationFailed',
   ]);
   assert.match(log.text(), /cannot be created or used yet/);
   const made = await run(group(), { onServer: { volumegroupsnapshotcontents: [content] } });
@@ -136,7 +137,7 @@ test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless
 
 test('[GRP-1] a group snapshot that is wrong keeps its claims', async () => {
   const { heard } = await run(group({}, { source: {} }));
-  assert.deepEqual(heard, ['event GroupSnapshotValidationError', 'status']);
+  assert.deepEqual(heard, ['status', 'event GroupSnapshotValidationError']);
 });
 
 test('[GRP-1] what is gone before it is written is no error; another error is', async () => {
@@ -144,7 +145,8 @@ test('[GRP-1] what is gone before it is written is no error; another error is', 
     release: () => Promise.reject(new KubeError({ code, reason, message: 'refused' })),
   });
   const deleted = group({ deletionTimestamp });
-  assert.deepEqual((await run(deleted, { writes: refuse(404, 'NotFound') })).outcome, { kind: 'done' });
+  const { outcome } = await run(deleted, { writes: refuse(404, 'NotFound') });
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
   await assert.rejects(run(deleted, { writes: refuse(500, 'InternalError') }), /refused/);
 });
 
@@ -153,10 +155,10 @@ const claimOf = (resourceVersion: string, phase: string) => ({
   spec: { volumeName: 'pv' },
   status: { phase },
 });
-const versions: [name: string, cached: object | undefined, then: RegExp][] = [
-  ['is not cached, is planned as listed', undefined, /not bound/],
-  ['is cached as it was earlier, is planned as listed', claimOf('1', 'Bound'), /not bound/],
-  ['was written since it was listed, is planned as written', claimOf('10', 'Bound'), /is gone/],
+const versions: [name: string, claim: { now: object | undefined } | undefined, then: RegExp][] = [
+  ['did not change, is planned as listed', undefined, /not bound/],
+  ['was written since it was listed, is planned as written', { now: claimOf('10', 'Bound') }, /is gone/],
+  ['is gone since it was listed, is not planned', { now: undefined }, /finds no claim/],
 ];
 for (const [name, claim, then] of versions)
   test(`[GRP-1] a claim of a group snapshot that ${name}`, async () => {
@@ -194,7 +196,7 @@ const waits: [name: string, given: Parameters<typeof run>[1], then: string][] = 
   [
     'a cached content that is gone when it is marked',
     { cached: content, writes: { markContent: notFound } },
-    'done',
+    'failed',
   ],
 ];
 for (const [name, given, then] of waits)
@@ -204,10 +206,16 @@ for (const [name, given, then] of waits)
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
   });
 
+test('[GRP-1] a group snapshot is looked at again when what is written about is gone, which no cache may have shown', async () => {
+  const given = { cached: content, writes: { protect: notFound } };
+  const { outcome } = await run(group({ finalizers: [] }), given);
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
+});
+
 const bound = { boundVolumeGroupSnapshotContentName: 'groupsnapcontent-u' };
 const GET = 'get volumegroupsnapshotcontents';
 const onServer = { volumegroupsnapshotcontents: [content] };
-const LOST = ['event GroupSnapshotContentMissing', 'status'];
+const LOST = ['status', 'event GroupSnapshotContentMissing'];
 const absences: [name: string, status: object, given: Parameters<typeof run>[1], heard: string[]][] = [
   ['is cut, and whose content only the server shows', { creationTime: 't' }, { onServer }, [GET]],
   ['is ready, and whose content only the server shows', { readyToUse: true }, { onServer }, [GET]],
@@ -228,7 +236,12 @@ const refused = (code: number, reason: 'Conflict' | 'InternalError') => ({
 test('[GRP-1] a failure that conflicts when it is written is still a failure, with its reason', async () => {
   const writing = (code: number, reason: 'Conflict' | 'InternalError') =>
     run(group(), { writes: refused(code, reason) });
-  const { outcome } = await writing(409, 'Conflict');
+  const { outcome, heard } = await writing(409, 'Conflict');
+  assert.deepEqual(
+    heard.filter((each) => each.startsWith('event')),
+    [],
+    'the user is not told what may not be so any more',
+  );
   assert.match(outcome.kind === 'failed' ? outcome.why : '', /the selector finds no claim/);
   await assert.rejects(writing(500, 'InternalError'), /refused/);
 });

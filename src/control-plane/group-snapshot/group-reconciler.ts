@@ -17,7 +17,6 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { isNewer } from '../../api/resource-version.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { type DriverName, type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -91,9 +90,9 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         await perform(step, { group, made }, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        // The object that the step was about is deleted; the cache will show it, and that wakes this group.
+        // The caches may never have shown what is gone now: then no event would wake this group.
         log.v(3).info('Object was deleted before the write', { group: key, step: step.do, err: error });
-        return ended(facts, 'what it waits for was deleted before the write');
+        return failed({ why: 'what it was about was deleted before the write', quiet: true });
       }
     }
     throw new Error(`group snapshot ${key} is not settled after ${MOST_STEPS} steps`);
@@ -183,16 +182,14 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       signal,
     });
     const selected = items.filter((claim) => matchesLabels(selector, claim.metadata.labels ?? {}));
-    return Promise.all(
+    const found = await Promise.all(
       selected.map(async (listed) => {
-        // A removal of its finalizer may be in flight, or have been answered after the list.
-        const known = await ports.claims.read(keyOf(listed), signal);
-        const isKnownLater =
-          known && isNewer(known.metadata.resourceVersion, listed.metadata.resourceVersion, 'older');
-        const claim = isKnownLater ? known : listed;
-        return { claim, volume: await boundTo(claim, signal) };
+        // A removal of its finalizer may be in flight, or have been answered after the list; then the claim may be gone, too.
+        const claim = await ports.claims.latest(listed, signal);
+        return claim && { claim, volume: await boundTo(claim, signal) };
       }),
     );
+    return found.filter((each) => each !== undefined);
   }
 
   async function boundTo(
@@ -275,7 +272,10 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     }
   }
 
-  /** Emits one event, on the object that the user looks at, with what the user must do. */
+  /**
+   * Emits one event, on the object that the user looks at, with what the user must do. Once it is written: the write is refused
+   * when the group snapshot has changed, as a cache that is behind does not show.
+   */
   async function fail(
     { reason, message, unready, isUnplanned }: Doing<'fail'>,
     group: VolumeGroupSnapshot,
@@ -289,11 +289,11 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         reason,
         why: message,
       });
-      recorder.event(group, 'Warning', reason, message);
       try {
         await writes.status(group, status, signal);
+        recorder.event(group, 'Warning', reason, message);
       } catch (error) {
-        // The failure is what the next run is about, not the conflict.
+        // The next run tells, if it is still so. The failure is what it is about, not the conflict.
         if (!isConflict(error)) throw error;
       }
     }

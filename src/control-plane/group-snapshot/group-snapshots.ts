@@ -24,7 +24,6 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { snapshotKeyOf } from '../../api/snapshots.ts';
 import { type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -42,6 +41,7 @@ import {
 } from '../snapshot/content-reconciler.ts';
 import type { SnapshotMetrics } from '../snapshot/snapshot-metrics.ts';
 import type { SourceClaims } from '../snapshot/source-claims.ts';
+import { createGroupClaims, isGoing } from './group-claims.ts';
 import { createGroupReconciler } from './group-reconciler.ts';
 import { isReady } from './group-status.ts';
 import { GroupWrites } from './group-writes.ts';
@@ -109,8 +109,8 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     contents: options.contents,
   };
   const unplanned = new Set<string>();
-  const isGoing = ({ metadata }: { metadata: { deletionTimestamp?: string } }): boolean =>
-    metadata.deletionTimestamp !== undefined;
+  const unreadyIn = (namespace: string) => groups.byIndex(UNREADY_BY_NAMESPACE, namespace);
+  const groupClaims = createGroupClaims({ claims, volumes, contents: latestContents, unreadyIn, unplanned });
   const groupLoop = createLoop({
     ...options.loop,
     name: 'snapshot-controller-group-snapshot',
@@ -129,7 +129,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
         writes: new GroupWrites(kube, caches),
         membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
         unplanned,
-        goingClaimsOf: (group) => claimsOf(group).filter(isGoing),
+        goingClaimsOf: (group) => groupClaims.selectedBy(group).filter(isGoing),
         volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
       }),
     ),
@@ -186,30 +186,17 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     return undefined;
   }
 
-  const selects = ({ spec }: VolumeGroupSnapshot, { metadata }: PersistentVolumeClaim): boolean =>
-    spec.source.selector !== undefined &&
-    matchesLabels(labelSelectorOf(spec.source.selector), metadata.labels);
-  const unreadyIn = (namespace: string) => groups.byIndex(UNREADY_BY_NAMESPACE, namespace);
-
-  const claimsOf = (group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[] =>
-    claims
-      .list()
-      .filter((claim) => claim.metadata.namespace === group.metadata.namespace && selects(group, claim));
-
-  // A claim stays while a group snapshot that selects it is not ready. One that cannot be cut as things are keeps no claim
-  // from being deleted: it may itself be waiting for another of its claims to be deleted.
-  sourceClaims.keepFor((claim) =>
-    unreadyIn(claim.metadata.namespace ?? '').some(
-      (group) => !isGoing(group) && !(isGoing(claim) && unplanned.has(keyOf(group))) && selects(group, claim),
-    ),
-  );
+  sourceClaims.keepFor(groupClaims.isNeeded);
 
   function follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[] {
     const wakeMembers = ({ metadata }: VolumeGroupSnapshot): void => {
       for (const member of snapshots.byIndex(MEMBERS_BY_GROUP, metadata.uid)) wake.snapshot(keyOf(member));
     };
-    const wakeClaims = (group: VolumeGroupSnapshot): void => {
-      for (const claim of claimsOf(group)) wake.claim(keyOf(claim));
+    /** Also those that it does not select any more: they may be of what was cut. */
+    const wakeClaims = ({ metadata }: VolumeGroupSnapshot): void => {
+      for (const claim of claims.list())
+        if (claim.metadata.namespace === metadata.namespace && sourceClaims.isProtected(claim))
+          wake.claim(keyOf(claim));
     };
     const contentChanged = (content: VolumeGroupSnapshotContent): void => {
       const group = groups.get(groupKeyOf(content));
@@ -267,7 +254,11 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
         {
           added: contentChanged,
           updated: (_before, content) => contentChanged(content),
-          deleted: contentChanged,
+          deleted: (content) => {
+            contentChanged(content);
+            const group = groups.get(groupKeyOf(content));
+            if (group !== undefined) wakeClaims(group);
+          },
         },
         { inSlices: true },
       ),

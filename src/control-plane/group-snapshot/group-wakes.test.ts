@@ -8,7 +8,11 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
-import { FINALIZER_GROUP_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import {
+  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
+  FINALIZER_GROUP_SNAPSHOT_CONTENT,
+  FINALIZER_SNAPSHOT_CONTENT,
+} from '../../api/well-known.ts';
 import { changesOf } from '../../runtime/informer/testing/woken-loops.ts';
 import { createSnapshotController } from '../snapshot/snapshot-controller.ts';
 import { deleting, objectsLike, testWakes, type WakeRow } from '../testing/wake-rows.ts';
@@ -64,10 +68,12 @@ const snapshots = changesOf(volumeSnapshots);
 const claims = changesOf(persistentVolumeClaims);
 const classes = changesOf(volumeGroupSnapshotClasses);
 const withMember: WakeRow[3] = [[volumeSnapshots, member()]];
+const keeping = { finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE] };
+/** Its label may be gone since it was protected. */
 const withClaims: WakeRow[3] = [
   [persistentVolumeClaims, claim()],
-  [persistentVolumeClaims, other()],
-  [persistentVolumeClaims, objectsLike('c', { metadata: { namespace: 'other', labels: { app: 'db' } } })()],
+  [persistentVolumeClaims, other({ metadata: keeping })],
+  [persistentVolumeClaims, objectsLike('c', { metadata: { namespace: 'other', ...keeping } })()],
 ];
 const unready: WakeRow[3] = [[volumeGroupSnapshots, group()]];
 
@@ -135,6 +141,12 @@ testWakes('group snapshots', (ports) => createSnapshotController(ports), [
     [[volumeSnapshotContents, memberContent()]],
   ],
   ['the end of a content', contents(content(), undefined), [GROUP], unready],
+  [
+    'the end of a content, where a claim is protected',
+    contents(content(), undefined),
+    [GROUP, CLAIM],
+    [...unready, ...withClaims],
+  ],
   ['a class', classes(undefined, objectsLike('x')()), [GROUP], unready],
   ['a changed class', classes(objectsLike('x')(), objectsLike('x')()), [GROUP], unready],
   [

@@ -52,7 +52,8 @@ export class GroupWrites {
 
   async release(object: VolumeGroupSnapshot, signal: AbortSignal): Promise<void> {
     const request = { kube: this.#kube, resource: volumeGroupSnapshots, object, signal };
-    const left = await removeFinalizer({ ...request, finalizer: FINALIZER_GROUP_SNAPSHOT_BOUND });
+    const finalizer = FINALIZER_GROUP_SNAPSHOT_BOUND;
+    const left = await removeFinalizer({ ...request, needsAnswer: true, finalizer });
     if (left !== undefined) this.#caches.groups.wrote(left);
   }
 

@@ -43,6 +43,8 @@ for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.
   const owner = { metadata: { uid: 'u' } } as KubeObject;
   const protectedBy = { finalizers: [kind.finalizer] };
   const marked = { annotations: { [kind.beingDeleted]: 'yes' } };
+  const orphaned = { annotations: { [kind.beingDeleted]: 'orphan' } };
+  const cut = { status: handle };
   const own = { name: dynamicName, ...protectedBy };
   const late = content(dynamic, own);
   const retained = { ...late, spec: { ...late.spec, deletionPolicy: 'Retain' } } as Content;
@@ -55,7 +57,27 @@ for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.
       then: 'delete-if-orphan',
     },
     { name: 'is cached', content: late, owner, then: 'nothing' },
-    { name: 'has a handle', content: content(dynamic, own, 'u', { status: handle }), then: 'nothing' },
+    { name: 'has a handle', content: content(dynamic, own, 'u', cut), then: 'nothing' },
+    {
+      name: 'got its handle after it was marked as an orphan',
+      content: content(dynamic, { ...own, ...orphaned }, 'u', cut),
+      then: 'delete-if-orphan',
+    },
+    {
+      name: 'has a handle and was marked with its snapshot',
+      content: content(dynamic, { ...own, ...marked }, 'u', cut),
+      then: 'nothing',
+    },
+    {
+      name: 'was marked as an orphan and is to be retained',
+      content: { ...retained, metadata: { ...late.metadata, ...orphaned } } as Content,
+      then: 'nothing',
+    },
+    {
+      name: 'was marked as an orphan and is pre-provisioned',
+      content: content(given, { ...own, ...orphaned }, 'u', cut),
+      then: 'nothing',
+    },
     { name: 'is to be retained', content: retained, then: 'nothing' },
     { name: 'was created by others', content: content(dynamic, protectedBy), then: 'nothing' },
     { name: 'is pre-provisioned', content: content(given, own), then: 'nothing' },
@@ -96,11 +118,16 @@ for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.
     { name: 'is gone', answer: 404, isMarked: true },
     { name: 'cannot be read', answer: 500, isMarked: false, fails: true },
   ];
+  const meanwhile: [name: string, change: object, isDeleted: boolean][] = [
+    ['does not change', {}, true],
+    ['gets its handle', cut, true],
+    ['is to be retained', { spec: retained.spec }, false],
+  ];
   for (const { name: title, answer, isMarked, fails } of owners)
-    for (const isCut of isMarked ? [false, true] : [false])
-      test(`a content ${isCut ? 'with a handle' : 'without a handle'} that nobody deletes, and whose ${name} ${title}`, async () => {
+    for (const [what, changed, isDeleted] of isMarked ? meanwhile : meanwhile.slice(0, 1))
+      test(`a content that ${what} and that nobody deletes, and whose ${name} ${title}`, async () => {
         const heard: unknown[] = [];
-        const marking = { ...late, metadata: { ...late.metadata, ...marked, resourceVersion: '8' } };
+        const marking = { ...late, metadata: { ...late.metadata, ...orphaned, resourceVersion: '8' } };
         const kube = {
           async get() {
             if (typeof answer !== 'number') return answer;
@@ -109,7 +136,7 @@ for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.
           },
           async patch(_resource: object, _name: object, patch: object) {
             heard.push(patch);
-            return isCut ? { ...marking, status: handle } : marking;
+            return { ...marking, ...changed };
           },
           async delete(_resource: object, { name: deleted }: { name: string }, how: object) {
             heard.push([deleted, 'preconditions' in how && how.preconditions]);
@@ -124,9 +151,9 @@ for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.
         const outcome = reconcile(dynamicName, { signal: new AbortController().signal } as never);
         if (fails) await assert.rejects(outcome, /no/);
         else assert.deepEqual(await outcome, { kind: 'done' });
-        const mark = { metadata: { uid: 'cu', ...marked } };
+        const mark = { metadata: { uid: 'cu', ...orphaned } };
         const deletion = [dynamicName, { uid: 'cu', resourceVersion: '8' }];
-        assert.deepEqual(heard, isMarked ? [mark, ...(isCut ? [] : [deletion])] : []);
+        assert.deepEqual(heard, isMarked ? [mark, ...(isDeleted ? [deletion] : [])] : []);
       });
   for (const { name: title, answer, isMarked, fails } of owners) {
     test(`a content that is deleted, and whose ${name} ${title}`, async () => {

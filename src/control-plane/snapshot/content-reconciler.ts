@@ -46,9 +46,17 @@ export interface BoundContentKind<C extends KubeObject> {
   sourceProblem(content: C): string | undefined;
   /** The name of the content that is created for the snapshot with this UID. */
   dynamicName(uid: string): string;
-  /** It has no snapshot on the storage that would be lost with it, and is to be deleted with the one it is bound to. */
+  /** It was created for the snapshot that it is bound to, and is to be deleted with it. */
   isDisposable(content: C): boolean;
+  /** The snapshot on the storage is known. */
+  hasHandle(content: C): boolean;
 }
+
+/**
+ * The value of the being-deleted annotation on a content that was found without a handle and without a snapshot. It says that
+ * the content goes although it gets its handle meanwhile; one that was marked with its snapshot, and kept, stays.
+ */
+const ORPHAN = 'orphan';
 
 export const snapshotContents: BoundContentKind<VolumeSnapshotContent> = {
   resource: volumeSnapshotContents,
@@ -62,10 +70,8 @@ export const snapshotContents: BoundContentKind<VolumeSnapshotContent> = {
       ? 'exactly one of volumeHandle and snapshotHandle must be given as the source'
       : undefined,
   dynamicName: (uid) => dynamicContentName({ metadata: { uid } } as VolumeSnapshot),
-  isDisposable: ({ spec, status }) =>
-    spec.source.volumeHandle !== undefined &&
-    spec.deletionPolicy === 'Delete' &&
-    status?.snapshotHandle === undefined,
+  isDisposable: ({ spec }) => spec.source.volumeHandle !== undefined && spec.deletionPolicy === 'Delete',
+  hasHandle: ({ status }) => status?.snapshotHandle !== undefined,
 };
 
 export const groupSnapshotContents: BoundContentKind<VolumeGroupSnapshotContent> = {
@@ -80,10 +86,8 @@ export const groupSnapshotContents: BoundContentKind<VolumeGroupSnapshotContent>
       ? 'exactly one of volumeHandles and groupSnapshotHandles must be given as the source'
       : undefined,
   dynamicName: (uid) => dynamicGroupContentName({ metadata: { uid } } as VolumeGroupSnapshot),
-  isDisposable: ({ spec, status }) =>
-    spec.source.volumeHandles !== undefined &&
-    spec.deletionPolicy === 'Delete' &&
-    status?.volumeGroupSnapshotHandle === undefined,
+  isDisposable: ({ spec }) => spec.source.volumeHandles !== undefined && spec.deletionPolicy === 'Delete',
+  hasHandle: ({ status }) => status?.volumeGroupSnapshotHandle !== undefined,
 };
 
 export type ContentStep =
@@ -109,7 +113,9 @@ export function decideContent<C extends KubeObject>(
   const { name, deletionTimestamp, annotations = {} } = content.metadata;
   if (deletionTimestamp === undefined) {
     const isOwned = owner?.metadata.uid === uid;
-    if (!isOwned && name === kind.dynamicName(uid) && kind.isDisposable(content)) {
+    // One that is found with its handle stays: it holds data that somebody may want.
+    const isFoundLate = annotations[kind.beingDeleted] === ORPHAN || !kind.hasHandle(content);
+    if (!isOwned && isFoundLate && name === kind.dynamicName(uid) && kind.isDisposable(content)) {
       return { do: 'delete-if-orphan' };
     }
     return hasFinalizer(content, kind.finalizer) ? { do: 'nothing' } : { do: 'protect' };
@@ -121,10 +127,10 @@ export function decideContent<C extends KubeObject>(
 export async function markContent<C extends KubeObject>(
   kube: KubeClient,
   kind: BoundContentKind<C>,
-  { content, signal }: { content: C; signal: AbortSignal },
+  { content, as = 'yes', signal }: { content: C; as?: string; signal: AbortSignal },
 ): Promise<C> {
   const { name, uid } = content.metadata;
-  const patch = { metadata: { uid, annotations: { [kind.beingDeleted]: 'yes' } } };
+  const patch = { metadata: { uid, annotations: { [kind.beingDeleted]: as } } };
   return kube.patch(kind.resource, { name }, patch, { type: 'merge', signal });
 }
 
@@ -152,10 +158,13 @@ export function createContentReconciler<C extends KubeObject>(
     }
   }
 
-  /** Marked first: the snapshotter does not begin to cut for a content that is marked, and ends what it has begun. */
+  /**
+   * Marked first: the snapshotter does not begin to cut for a content that is marked, and ends what it has begun. What it
+   * writes meanwhile makes the deletion conflict; the mark says then that the content goes nevertheless.
+   */
   async function deleteOrphan(content: C, signal: AbortSignal): Promise<void> {
-    const marked = contents.wrote(await markContent(kube, kind, { content, signal }));
-    // It may have got its handle before, which the cache does not show yet, or get it now: then the deletion fails.
+    const marked = contents.wrote(await markContent(kube, kind, { content, as: ORPHAN, signal }));
+    // Its policy may have become Retain, which the cache does not show yet, or become so now: then the deletion fails.
     if (!kind.isDisposable(marked)) return;
     const { name, uid, resourceVersion } = marked.metadata;
     await kube.delete(kind.resource, { name }, { preconditions: { uid, resourceVersion }, signal });

@@ -15,7 +15,11 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
-import { FINALIZER_GROUP_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import {
+  FINALIZER_GROUP_SNAPSHOT_BOUND,
+  FINALIZER_GROUP_SNAPSHOT_CONTENT,
+  FINALIZER_SNAPSHOT_CONTENT,
+} from '../../api/well-known.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, KubeError } from '../../runtime/kube/kube-error.ts';
@@ -232,7 +236,7 @@ for (const [title, status, isWritten] of stale)
     assert.equal((await kube.get(volumeGroupSnapshots, name)).status?.readyToUse, false);
   });
 
-test('a snapshot that has become ready is known to be so once its finalizer is added', async (t) => {
+test('a snapshot that has become ready is known to be so once its finalizer is added, and once it is removed', async (t) => {
   const { kube, snapshot, group } = await world(t);
   const how = { type: 'merge', subresource: 'status' } as const;
   await kube.patch(volumeSnapshots, name, { status: { readyToUse: true } }, how);
@@ -249,10 +253,19 @@ test('a snapshot that has become ready is known to be so once its finalizer is a
   const written: VolumeSnapshot[] = [];
   const cache = { wrote: (object: VolumeSnapshot) => void written.push(object) };
   const caches = { snapshots: cache, groups: cache } as never;
-  await new SnapshotWrites(brief, caches).protect(snapshot, { finalizers: ['test/a'] }, signal);
-  await new GroupWrites(brief, caches).protect(group, {}, signal);
+  const snapshots = new SnapshotWrites(brief, caches);
+  const groups = new GroupWrites(brief, caches);
+  await snapshots.protect(snapshot, { finalizers: ['test/a'] }, signal);
+  await groups.protect(group, {}, signal);
+  // Known as they were before they became ready, but for their finalizers.
+  const held = <T extends KubeObject>(object: T, finalizer: string): T => ({
+    ...object,
+    metadata: { ...object.metadata, finalizers: [finalizer] },
+  });
+  await snapshots.release(held(snapshot, 'test/a'), ['test/a'], signal);
+  await groups.release(held(group, FINALIZER_GROUP_SNAPSHOT_BOUND), signal);
   assert.deepEqual(
-    written.map(({ status }) => status),
-    [{ readyToUse: true }, { readyToUse: true }],
+    written.map(({ metadata, status }) => [metadata.finalizers?.length ?? 0, status]),
+    [1, 1, 0, 0].map((finalizers) => [finalizers, { readyToUse: true }]),
   );
 });

@@ -165,6 +165,14 @@ export function createSnapshotController(
     const content = contents.get(name);
     if (content !== undefined) contentChanged(content);
   };
+  /**
+   * Where the answer to adding the finalizer was lost, the snapshot may be gone before the watch shows it. A claim with other
+   * labels is not looked at with the group snapshot that selected it.
+   */
+  const mayHaveToGo = (before: PersistentVolumeClaim, { metadata }: PersistentVolumeClaim): boolean =>
+    !sourceClaims.isProtected(before) ||
+    before.metadata.deletionTimestamp !== metadata.deletionTimestamp ||
+    !sameJson(before.metadata.labels, metadata.labels);
   const claimChanged = (claim: PersistentVolumeClaim): void => {
     for (const snapshot of sourceClaims.unreadyOf(keyOf(claim))) {
       if (snapshot.status?.boundVolumeSnapshotContentName === undefined) snapshotLoop.add(keyOf(snapshot));
@@ -221,9 +229,7 @@ export function createSnapshotController(
             claimChanged(claim);
           },
           updated: (before, claim) => {
-            // Where the answer to adding the finalizer was lost, the snapshot may be gone before the watch shows it.
-            if (sourceClaims.isProtected(claim) && !sourceClaims.isProtected(before))
-              claimLoop.add(keyOf(claim));
+            if (sourceClaims.isProtected(claim) && mayHaveToGo(before, claim)) claimLoop.add(keyOf(claim));
             if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
           },
           deleted: claimChanged,

@@ -76,7 +76,7 @@ const waits: [name: string, given: Given, then: string][] = [
   [
     'a cached content that is gone when it is marked',
     { cached: content(), writes: { markContent: notFound } },
-    'done',
+    'failed',
   ],
 ];
 for (const [name, given, then] of waits)
@@ -86,10 +86,16 @@ for (const [name, given, then] of waits)
     assert.equal(outcome.kind === 'failed' && outcome.quiet, then === 'failed');
   });
 
+test('a snapshot is looked at again when what is written about is gone, which the cache may never have shown', async () => {
+  const { outcome } = await run(snapshot(), { cached: content(), writes: { protect: notFound } });
+  assert.equal(outcome.kind, 'failed');
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
+});
+
 const finalizers = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND];
 const bound = { boundVolumeSnapshotContentName: 'snapcontent-u' };
 const GET = 'get volumesnapshotcontents';
-const LOST = ['event SnapshotContentMissing', 'status'];
+const LOST = ['status', 'event SnapshotContentMissing'];
 const absences: [name: string, status: object, given: Given, heard: string[]][] = [
   ['is cut, and whose content only the server shows', { creationTime: 't' }, { onServer: content() }, [GET]],
   ['is ready, and whose content only the server shows', { readyToUse: true }, { onServer: content() }, [GET]],
@@ -110,7 +116,12 @@ const refuse = (code: number, reason: 'Conflict' | 'InternalError') => ({
 test('a failure that conflicts when it is written is still a failure, with its reason', async () => {
   const writing = (code: number, reason: 'Conflict' | 'InternalError') =>
     run(snapshot({}, undefined), { writes: refuse(code, reason) });
-  const { outcome } = await writing(409, 'Conflict');
+  const { outcome, heard } = await writing(409, 'Conflict');
+  assert.deepEqual(
+    heard.filter((each) => each.startsWith('event')),
+    [],
+    'the user is not told what may not be so any more',
+  );
   assert.match(outcome.kind === 'failed' ? outcome.why : '', /PersistentVolumeClaim "c" does not exist/);
   await assert.rejects(writing(500, 'InternalError'), /refused/);
 });

@@ -87,9 +87,9 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
         else await perform(step, snapshot, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        // The object that the step was about is deleted; the cache will show it, and that wakes this snapshot.
+        // The cache may never have shown what is gone now: then no event would wake this snapshot.
         log.v(3).info('Object was deleted before the write', { snapshot: key, step: step.do, err: error });
-        return ended(snapshot, content, 'its content was deleted before the write');
+        return failed({ why: 'what it was about was deleted before the write', quiet: true });
       }
     }
     throw new Error(`snapshot ${key} is not settled after ${MOST_STEPS} steps`);
@@ -217,7 +217,10 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  /** Emits one event, on the object that the user looks at, with what the user must do; most such changes wake it. */
+  /**
+   * Emits one event, on the object that the user looks at, with what the user must do; most such changes wake it. Once it is
+   * written: the write is refused when the snapshot has changed, as a cache that is behind does not show.
+   */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,
@@ -227,11 +230,11 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const status = failureChange(snapshot, { message, unready }, clock.now());
     if (status !== undefined) {
       log.info('A snapshot cannot be created or used yet', { snapshot: key, reason, why: message });
-      recorder.event(snapshot, 'Warning', reason, message);
       try {
         await writes.status(snapshot, status, signal);
+        recorder.event(snapshot, 'Warning', reason, message);
       } catch (error) {
-        // The failure is what the next run is about, not the conflict.
+        // The next run tells, if it is still so. The failure is what it is about, not the conflict.
         if (!isConflict(error)) throw error;
       }
     }

@@ -45,7 +45,7 @@ export class SnapshotWrites {
 
   async release(object: VolumeSnapshot, finalizer: readonly string[], signal: AbortSignal): Promise<void> {
     const request = { kube: this.#kube, resource: volumeSnapshots, object, signal };
-    const left = await removeFinalizer({ ...request, finalizer });
+    const left = await removeFinalizer({ ...request, needsAnswer: true, finalizer });
     if (left !== undefined) this.#snapshots.wrote(left);
   }
 

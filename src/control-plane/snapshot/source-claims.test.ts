@@ -91,3 +91,27 @@ test('a claim that is gone when its finalizer is removed is no failure', async (
   await released;
   assert.equal((await source.read('ns/c', never))?.metadata.name, 'c', 'the cache will tell');
 });
+
+const listed = claim([], '9');
+const versions: [name: string, known: PersistentVolumeClaim | undefined, then: PersistentVolumeClaim][] = [
+  ['is not cached is as it was listed', undefined, listed],
+  ['is cached as it was earlier is as it was listed', held, listed],
+  ['was written since it was listed is as it was written', claim(['a/b'], '10'), claim(['a/b'], '10')],
+];
+for (const [name, known, then] of versions)
+  test(`a claim that ${name}`, async () => {
+    const { source, requests } = world(known);
+    assert.deepEqual(await source.latest(listed, never), then);
+    assert.deepEqual(requests, []);
+  });
+
+test('a claim that the server has no more after a removal with an unknown outcome is gone, although it was listed', async () => {
+  const { source, answers } = world(held);
+  const failing = source.release('ns/c', never);
+  answers[0]?.reject(new Error('timed out'));
+  await assert.rejects(failing, /timed out/);
+  const latest = source.latest(listed, never);
+  while (answers.length < 2) await Promise.resolve();
+  answers[1]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
+  assert.equal(await latest, undefined);
+});

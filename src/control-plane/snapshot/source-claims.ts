@@ -3,7 +3,8 @@
 
 import { groupOwnerOf } from '../../api/group-snapshots.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
-import { nameFromKey } from '../../api/object.ts';
+import { keyOf, nameFromKey } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
@@ -58,9 +59,29 @@ export class SourceClaims {
 
   /** The claim as last seen or written, once no write of this process is in flight. */
   async read(claimKey: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
+    return (await this.#read(claimKey, signal)).claim;
+  }
+
+  /** The claim as the server listed it, or as it is known since; undefined when the server has it no more. */
+  async latest(
+    listed: PersistentVolumeClaim,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim | undefined> {
+    const { claim, isCertain } = await this.#read(keyOf(listed), signal);
+    // The cache may only be behind.
+    if (claim === undefined) return isCertain ? undefined : listed;
+    return isNewer(claim.metadata.resourceVersion, listed.metadata.resourceVersion, 'older') ? claim : listed;
+  }
+
+  /** `isCertain`: the server was asked, because the cache may show a finalizer that is removed. */
+  async #read(
+    claimKey: string,
+    signal: AbortSignal,
+  ): Promise<{ claim: PersistentVolumeClaim | undefined; isCertain: boolean }> {
     await this.#removals.get(claimKey)?.catch(() => {});
-    if (!this.#doubtful.has(claimKey)) return this.#claims.get(claimKey);
-    return ifThere(this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal }));
+    if (!this.#doubtful.has(claimKey)) return { claim: this.#claims.get(claimKey), isCertain: false };
+    const asked = this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
+    return { claim: await ifThere(asked), isCertain: true };
   }
 
   async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
