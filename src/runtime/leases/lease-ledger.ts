@@ -284,12 +284,17 @@ export class LeaseLedger<T extends LedgerEntry> {
       this.#standing.delete(uid);
       this.#bytes -= bytes;
     }
-    for (const uid of this.#over.keys()) if (!this.#isMine(uid)) this.#over.delete(uid);
+    for (const [uid, { isShown }] of this.#over) {
+      if (this.#isMine(uid)) continue;
+      // Whose it is now finds it in the Lease, unless a write without it took effect whose answer was lost.
+      if (isShown) this.#over.delete(uid);
+      else this.#leave([uid]);
+    }
   }
 
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
-    const over = [...this.#over.keys()];
+    const over = [...this.#over];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });
@@ -299,7 +304,11 @@ export class LeaseLedger<T extends LedgerEntry> {
       : await kube.create(leases, lease, { brief: true, signal });
     this.#isCurrent = true;
     this.#writes = writes;
-    this.#leave(over);
+    for (const [uid, { entry }] of over) {
+      if (this.#over.has(uid)) this.#leave([uid]);
+      // Another replica's since the write was sent, which does not find it any more.
+      else if (!this.#isMine(uid)) this.#options.left(entry);
+    }
     // Those that came meanwhile.
     if (this.#over.size > 0) this.#trailAfter(TRAILING_MS);
   }
