@@ -63,7 +63,10 @@ export interface LeaseLedgerOptions<T> {
   unusable: string;
   /** Hears of the entries that an earlier process left. */
   found(entry: T): void;
-  /** Hears of entries that were ended, once nobody can find them any more. */
+  /**
+   * Hears of entries that were ended, once nobody can find them any more. When the Lease cannot be written, it hears of them
+   * at once: they stay there, and a process that starts later may find them.
+   */
   left(entry: T): void;
   /**
    * Several replicas have it open. None begins entries in it; each takes those that were left, as far as they are in its
@@ -197,7 +200,10 @@ export class LeaseLedger<T extends LedgerEntry> {
     return [...this.#standing.values()].map(({ entry }) => entry);
   }
 
-  /** Those that somebody may find: all that stand, and those that were ended and have not left yet. */
+  /**
+   * Those that somebody may find: all that stand, and those that were ended and have not left yet. Without what stays in a
+   * Lease that cannot be written.
+   */
   findable(): T[] {
     return [...this.all(), ...Array.from(this.#over.values(), ({ entry }) => entry)];
   }

@@ -188,7 +188,8 @@ export function createClaimReconciler(
   return {
     /**
      * Claims, also deleted ones, for which a call with this source may be made or repeated: also by whoever finds the intent
-     * after a crash. `releaseSource` is called when there is one less.
+     * after a crash, unless it was ended and stays in a Lease that cannot be written: nothing can wait for that.
+     * `releaseSource` is called when there is one less.
      */
     openFrom(sourceKey: string): PersistentVolumeClaim[] {
       // What another replica has taken over counts by its claim, which has the intent.
