@@ -35,8 +35,8 @@ const prime = {
   status: { phase: 'Bound' },
 };
 const annotations = { 'x.test/populates': 'ns/c' };
-const pod = (phase: string) => ({
-  metadata: { name: 'populate-u', namespace: 'own', uid: 'pod', annotations },
+const pod = (phase: string, uid = 'pod') => ({
+  metadata: { name: 'populate-u', namespace: 'own', uid, annotations },
   status: { phase },
 });
 const bound = { namespace: 'own', name: 'prime-u', uid: 'pu' };
@@ -61,6 +61,8 @@ async function populator(
   onServer: Readonly<Record<string, object>> = {},
 ) {
   const heard: string[] = [];
+  /** The reasons of its events. */
+  const told: string[] = [];
   const hear =
     (verb: string) =>
     async (
@@ -94,7 +96,7 @@ async function populator(
       } as never,
       informers,
       clock,
-      recorder: { event() {}, flush: async () => {} },
+      recorder: { event: (_subject, _type, reason) => void told.push(reason), flush: async () => {} },
       random: seededRandom('populator'),
       log: memoryLog(),
       metrics: createMetrics(),
@@ -110,7 +112,7 @@ async function populator(
   t.after(() => stop.abort());
   void made.run(stop.signal);
   await clock.advance(1);
-  return { heard, clock, informers };
+  return { heard, told, clock, informers };
 }
 
 const own: readonly [Resource, object] = [persistentVolumeClaims, claim];
@@ -137,7 +139,7 @@ test('a populator pod that fails again and again is created after longer and lon
   const { heard, clock, informers } = await populator(t, [own, withPrime]);
   const creation = 'create pods/populate-u';
   for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
-    const [running, dead] = [pod('Running'), pod('Failed')];
+    const [running, dead] = [pod('Running', `${waitMs}`), pod('Failed', `${waitMs}`)];
     informers.change(pods, undefined, running);
     await clock.settle();
     informers.change(pods, running, dead);
@@ -149,6 +151,22 @@ test('a populator pod that fails again and again is created after longer and lon
     await clock.advance(1);
     assert.deepEqual(heard, [creation]);
   }
+});
+
+test('a populator pod that failed counts once, however long the cache shows it', async (t) => {
+  const { heard, told, clock, informers } = await populator(t, [own, withPrime, [pods, pod('Failed')]]);
+  const deletion = 'delete pods/populate-u {"uid":"pod"}';
+  for (let run = 0; run < 5; run++) {
+    informers.change(persistentVolumeClaims, claim, claim);
+    await clock.advance(1_000);
+  }
+  assert.deepEqual([heard, told], [Array(6).fill(deletion), ['PopulatorFailed']]);
+  informers.change(pods, pod('Failed'), undefined);
+  await clock.settle();
+  assert.equal(heard.at(-1), 'create pods/populate-u', 'the wait of one failure is over');
+  informers.change(pods, undefined, pod('Failed', 'next'));
+  await clock.settle();
+  assert.deepEqual(told, ['PopulatorFailed', 'PopulatorCreated', 'PopulatorFailed']);
 });
 
 const volumes: [name: string, volume: object | undefined, isRebound: boolean][] = [

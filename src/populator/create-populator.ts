@@ -79,6 +79,9 @@ export function createPopulator<S extends KubeObject>(
   claims.addIndex(BY_SOURCE, (claim) => (isOpen(claim) ? [sourceKeyOf(claim)] : []));
   claims.addIndex(BY_NAMESPACE, (claim) => (isOpen(claim) ? [sourceNamespaceOf(claim)] : []));
 
+  /** By claim, the UID of the pod that failed last: the cache may go on to show it when it is deleted. */
+  const counted = new Map<string, string>();
+
   const loop = createLoop({
     ...ports,
     log,
@@ -156,8 +159,13 @@ export function createPopulator<S extends KubeObject>(
         if (isNew) tell('PopulatorCreated', 'Populator started');
         return requeueAfter(UNSEEN_AFTER_MS, 'its populator pod may end unseen');
       }
-      case 'delete-failed-pod':
-        warn('PopulatorFailed', `Populator failed: ${step.why}`);
+      case 'delete-failed-pod': {
+        if (counted.get(uid) !== step.uid) {
+          warn('PopulatorFailed', `Populator failed: ${step.why}`);
+          // Of its own, because the runs that create the next pod and wait for it are no failures.
+          retries.failed({ operation: POD });
+          counted.set(uid, step.uid);
+        }
         await ifThere(
           kube.delete(
             pods,
@@ -165,8 +173,9 @@ export function createPopulator<S extends KubeObject>(
             { preconditions: { uid: step.uid }, signal },
           ),
         );
-        // Of its own, because the runs that create the next pod and wait for it are no failures.
-        return requeueAfter(retries.failed({ operation: POD }), `its populator pod failed: ${step.why}`);
+        // The cache shows when it is gone, and that wakes.
+        return done;
+      }
       case 'call-functions': {
         if (!('start' in populate)) return done;
         const storageClass = classes.get(storageClassOf(claim) ?? '');
@@ -184,6 +193,7 @@ export function createPopulator<S extends KubeObject>(
         return rebind(claim, signal);
       case 'clean-up': {
         retries.succeeded(POD);
+        counted.delete(uid);
         if ('cleanUp' in populate)
           await populate.cleanUp?.({ kube, recorder, claim, primeName: primeNameOf(uid), signal });
         // By their names, whatever the caches show.
