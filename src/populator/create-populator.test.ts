@@ -34,8 +34,9 @@ const prime = {
   spec: { volumeName: 'pv' },
   status: { phase: 'Bound' },
 };
-const pod = (phase: string) => ({
-  metadata: { name: 'populate-u', namespace: 'own', uid: 'pod' },
+const annotations = { 'x.test/populates': 'ns/c' };
+const pod = (phase: string, uid = 'pod') => ({
+  metadata: { name: 'populate-u', namespace: 'own', uid, annotations },
   status: { phase },
 });
 const bound = { namespace: 'own', name: 'prime-u', uid: 'pu' };
@@ -60,6 +61,8 @@ async function populator(
   onServer: Readonly<Record<string, object>> = {},
 ) {
   const heard: string[] = [];
+  /** The reasons of its events. */
+  const told: string[] = [];
   const hear =
     (verb: string) =>
     async (
@@ -93,7 +96,7 @@ async function populator(
       } as never,
       informers,
       clock,
-      recorder: { event() {}, flush: async () => {} },
+      recorder: { event: (_subject, _type, reason) => void told.push(reason), flush: async () => {} },
       random: seededRandom('populator'),
       log: memoryLog(),
       metrics: createMetrics(),
@@ -109,7 +112,7 @@ async function populator(
   t.after(() => stop.abort());
   void made.run(stop.signal);
   await clock.advance(1);
-  return { heard, clock, informers };
+  return { heard, told, clock, informers };
 }
 
 const own: readonly [Resource, object] = [persistentVolumeClaims, claim];
@@ -136,7 +139,7 @@ test('a populator pod that fails again and again is created after longer and lon
   const { heard, clock, informers } = await populator(t, [own, withPrime]);
   const creation = 'create pods/populate-u';
   for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
-    const [running, dead] = [pod('Running'), pod('Failed')];
+    const [running, dead] = [pod('Running', `${waitMs}`), pod('Failed', `${waitMs}`)];
     informers.change(pods, undefined, running);
     await clock.settle();
     informers.change(pods, running, dead);
@@ -148,6 +151,22 @@ test('a populator pod that fails again and again is created after longer and lon
     await clock.advance(1);
     assert.deepEqual(heard, [creation]);
   }
+});
+
+test('a populator pod that failed counts once, however long the cache shows it', async (t) => {
+  const { heard, told, clock, informers } = await populator(t, [own, withPrime, [pods, pod('Failed')]]);
+  const deletion = 'delete pods/populate-u {"uid":"pod"}';
+  for (let run = 0; run < 5; run++) {
+    informers.change(persistentVolumeClaims, claim, claim);
+    await clock.advance(1_000);
+  }
+  assert.deepEqual([heard, told], [Array(6).fill(deletion), ['PopulatorFailed']]);
+  informers.change(pods, pod('Failed'), undefined);
+  await clock.settle();
+  assert.equal(heard.at(-1), 'create pods/populate-u', 'the wait of one failure is over');
+  informers.change(pods, undefined, pod('Failed', 'next'));
+  await clock.settle();
+  assert.deepEqual(told, ['PopulatorFailed', 'PopulatorCreated', 'PopulatorFailed']);
 });
 
 const volumes: [name: string, volume: object | undefined, isRebound: boolean][] = [
@@ -185,28 +204,53 @@ test('a claim that was bound by the time it got its finalizer gets no prime clai
   ]);
 });
 
-const annotated = { ...prime, metadata: { ...prime.metadata, annotations: { 'x.test/populates': 'ns/c' } } };
-const orphans: [name: string, prime: object, onServer: Record<string, object>, isDeleted: boolean][] = [
-  ['whose claim is gone', annotated, {}, true],
-  [
-    'whose claim was replaced',
-    annotated,
-    { 'persistentvolumeclaims/c': { metadata: { name: 'c', uid: 'another' } } },
-    true,
-  ],
-  ['whose claim only the server shows', annotated, { 'persistentvolumeclaims/c': claim }, false],
-  [
-    'that is being deleted',
-    { ...annotated, metadata: { ...annotated.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
-    {},
-    false,
-  ],
-  ['of which nothing says whose it is', prime, {}, false],
-  ['that is none', { ...annotated, metadata: { ...annotated.metadata, name: 'mine' } }, {}, false],
+const claimNow = (metadata: object, spec: object = {}) => ({
+  'persistentvolumeclaims/c': {
+    metadata: { ...claim.metadata, ...metadata },
+    spec: { ...claim.spec, ...spec },
+  },
+});
+const finished = claimNow({ finalizers: [] }, { volumeName: 'pv' });
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+/** `change`: of the metadata of the prime claim or pod. */
+const orphans: [name: string, onServer: Record<string, object>, isDeleted: boolean, change?: object][] = [
+  ['whose claim is gone', {}, true],
+  ['whose claim was replaced', claimNow({ uid: 'another' }), true],
+  ['whose claim is populated and cleaned up', finished, true],
+  ['whose claim is being deleted and cleaned up', claimNow({ finalizers: [], deletionTimestamp }), true],
+  ['whose claim only the server shows', claimNow({}), false],
+  ['whose claim is not populated yet', claimNow({ finalizers: [] }), false],
+  ['whose claim is not cleaned up', claimNow({}, { volumeName: 'pv' }), false],
+  ['that is being deleted', {}, false, { deletionTimestamp }],
+  ['of which nothing says whose it is', {}, false, { annotations: {} }],
+  ['that is none', {}, false, { name: 'mine' }],
 ];
-for (const [name, given, onServer, isDeleted] of orphans)
-  test(`a prime claim ${name} is ${isDeleted ? '' : 'not '}deleted`, async (t) => {
-    const { heard } = await populator(t, [[persistentVolumeClaims, given]], onServer);
-    const deletions = ['delete pods/populate-u', 'delete persistentvolumeclaims/prime-u {"uid":"pu"}'];
-    assert.deepEqual(heard, isDeleted ? deletions : []);
+for (const [name, onServer, isDeleted, change] of orphans) {
+  const verdict = `${name} is ${isDeleted ? '' : 'not '}deleted`;
+  const given = (metadata: object) => ({ metadata: { ...metadata, annotations, ...change } });
+  const removal = 'delete pods/populate-u';
+
+  test(`a prime claim ${verdict}`, async (t) => {
+    const late = { ...prime, ...given(prime.metadata) };
+    const { heard } = await populator(t, [[persistentVolumeClaims, late]], onServer);
+    assert.deepEqual(heard, isDeleted ? [removal, 'delete persistentvolumeclaims/prime-u {"uid":"pu"}'] : []);
   });
+  test(`a populator pod ${verdict}`, async (t) => {
+    const { heard, informers, clock } = await populator(t, [], onServer);
+    informers.change(pods, undefined, { ...pod('Running'), ...given(pod('').metadata) });
+    await clock.settle();
+    assert.deepEqual(heard, isDeleted ? [`${removal} {"uid":"pod"}`] : []);
+  });
+}
+
+test('what is created for a claim once it was cleaned up is deleted when the cache shows that', async (t) => {
+  const now = finished['persistentvolumeclaims/c'];
+  const bound = { ...now, metadata: claim.metadata };
+  const late = { ...prime, metadata: { ...prime.metadata, annotations } };
+  const { heard, informers, clock } = await populator(t, [[persistentVolumeClaims, bound]], finished);
+  heard.length = 0;
+  informers.change(persistentVolumeClaims, undefined, late);
+  informers.change(persistentVolumeClaims, bound, now);
+  await clock.settle();
+  assert.deepEqual(heard, ['delete pods/populate-u', 'delete persistentvolumeclaims/prime-u {"uid":"pu"}']);
+});

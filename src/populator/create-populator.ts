@@ -10,7 +10,7 @@ import {
   referenceGrants,
   storageClasses,
 } from '../api/kinds.ts';
-import { type KubeObject, keyOf, nameFromKey, type Resource } from '../api/object.ts';
+import { type KubeObject, keyOf, type Resource } from '../api/object.ts';
 import { foreignNamespaceOf, isGranted } from '../api/reference-grants.ts';
 import { refersToClaim, storageClassOf } from '../api/volumes.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -24,6 +24,7 @@ import type { Runnable } from '../runtime/process/together.ts';
 import { createLoop, type LoopPorts } from '../runtime/queue/create-loop.ts';
 import { done, failed, type Outcome, type Run, requeueAfter } from '../runtime/queue/loop.ts';
 import { decidePopulation, type PopulationStep } from './decide-population.ts';
+import { createOrphans } from './delete-orphans.ts';
 import {
   claimUidIn,
   finalizerOf,
@@ -48,7 +49,6 @@ const POD = 'pod';
 /** A prime claim or pod that ends before the caches show it gives no event. */
 const UNSEEN_AFTER_MS = 60_000;
 const BY_UID = 'populator/by-uid';
-const PRIMES_BY_CLAIM = 'populator/primes-by-claim';
 const BY_CLASS = 'populator/unbound-by-class';
 const BY_SOURCE = 'populator/unbound-by-source';
 const BY_NAMESPACE = 'populator/unbound-by-source-namespace';
@@ -74,15 +74,13 @@ export function createPopulator<S extends KubeObject>(
   const sourceKeyOf = (claim: PersistentVolumeClaim) =>
     `${sourceNamespaceOf(claim)}/${claim.spec.dataSourceRef?.name}`;
   claims.addIndex(BY_UID, ({ metadata }) => [metadata.uid]);
-  const claimKeyOf = ({ metadata }: PersistentVolumeClaim) =>
-    metadata.namespace === namespace ? metadata.annotations?.[populates] : undefined;
-  claims.addIndex(PRIMES_BY_CLAIM, (claim) => {
-    const key = claimKeyOf(claim);
-    return key === undefined ? [] : [key];
-  });
+  const orphans = createOrphans({ kube, log, claims, pods: podCache }, definition);
   claims.addIndex(BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
   claims.addIndex(BY_SOURCE, (claim) => (isOpen(claim) ? [sourceKeyOf(claim)] : []));
   claims.addIndex(BY_NAMESPACE, (claim) => (isOpen(claim) ? [sourceNamespaceOf(claim)] : []));
+
+  /** By claim, the UID of the pod that failed last: the cache may go on to show it when it is deleted. */
+  const counted = new Map<string, string>();
 
   const loop = createLoop({
     ...ports,
@@ -94,7 +92,7 @@ export function createPopulator<S extends KubeObject>(
 
   async function reconcile(key: string, run: Run): Promise<Outcome> {
     const claim = claims.get(key);
-    await deleteOrphans(key, run.signal);
+    await orphans.deleteFor(key, run.signal);
     const step = decide(claim);
     if (claim === undefined || step.do === 'nothing') return done;
     if (step.do !== 'protect') return perform(step, claim, run);
@@ -107,23 +105,6 @@ export function createPopulator<S extends KubeObject>(
     metrics.started(claim.metadata.uid);
     const next = decide(object);
     return next.do === 'protect' || next.do === 'nothing' ? done : perform(next, object, run);
-  }
-
-  /** Prime claims whose creation took effect only after their claim was cleaned up: nothing else would delete them. */
-  async function deleteOrphans(key: string, signal: AbortSignal): Promise<void> {
-    const resource = persistentVolumeClaims;
-    for (const { metadata } of claims.byIndex(PRIMES_BY_CLAIM, key)) {
-      const { name, uid } = metadata;
-      const claimUid = claimUidIn(name) ?? '';
-      const isOwned = claims.get(key)?.metadata.uid === claimUid;
-      if (isOwned || metadata.deletionTimestamp || name !== primeNameOf(claimUid)) continue;
-      // The cache may be behind.
-      const owner = await ifThere(kube.get(resource, nameFromKey(key), { signal }));
-      if (owner?.metadata.uid === claimUid) continue;
-      log.info('A prime claim was created after its claim was deleted; it is deleted', { prime: name });
-      await ifThere(kube.delete(pods, { name: podNameOf(claimUid), namespace }, { signal }));
-      await ifThere(kube.delete(resource, { name, namespace }, { preconditions: { uid }, signal }));
-    }
   }
 
   function decide(claim: PersistentVolumeClaim | undefined): PopulationStep<S> {
@@ -171,15 +152,20 @@ export function createPopulator<S extends KubeObject>(
         if (!('image' in populate)) return done;
         const waitMs = retries.waitMs({ operation: POD });
         if (waitMs > 0) return requeueAfter(waitMs, 'its populator pod failed');
-        const placed = { namespace, nodeName: step.nodeName };
+        const placed = { namespace, nodeName: step.nodeName, populates };
         const create = async () =>
           unlessThere(kube.create(pods, populatorPod(claim, step.source, populate, placed), { signal }));
         const isNew = await reporting('PopulatorCreationError', 'Failed to create populator pod', create());
         if (isNew) tell('PopulatorCreated', 'Populator started');
         return requeueAfter(UNSEEN_AFTER_MS, 'its populator pod may end unseen');
       }
-      case 'delete-failed-pod':
-        warn('PopulatorFailed', `Populator failed: ${step.why}`);
+      case 'delete-failed-pod': {
+        if (counted.get(uid) !== step.uid) {
+          warn('PopulatorFailed', `Populator failed: ${step.why}`);
+          // Of its own, because the runs that create the next pod and wait for it are no failures.
+          retries.failed({ operation: POD });
+          counted.set(uid, step.uid);
+        }
         await ifThere(
           kube.delete(
             pods,
@@ -187,8 +173,9 @@ export function createPopulator<S extends KubeObject>(
             { preconditions: { uid: step.uid }, signal },
           ),
         );
-        // Of its own, because the runs that create the next pod and wait for it are no failures.
-        return requeueAfter(retries.failed({ operation: POD }), `its populator pod failed: ${step.why}`);
+        // The cache shows when it is gone, and that wakes.
+        return done;
+      }
       case 'call-functions': {
         if (!('start' in populate)) return done;
         const storageClass = classes.get(storageClassOf(claim) ?? '');
@@ -206,6 +193,7 @@ export function createPopulator<S extends KubeObject>(
         return rebind(claim, signal);
       case 'clean-up': {
         retries.succeeded(POD);
+        counted.delete(uid);
         if ('cleanUp' in populate)
           await populate.cleanUp?.({ kube, recorder, claim, primeName: primeNameOf(uid), signal });
         // By their names, whatever the caches show.
@@ -270,6 +258,11 @@ export function createPopulator<S extends KubeObject>(
     const addFor = (name: string) => {
       for (const claim of claims.byIndex(BY_UID, claimUidIn(name) ?? '')) add(claim);
     };
+    /** Also where it is gone. */
+    const addOwner = (object: KubeObject) => {
+      const key = orphans.claimKeyOf(object);
+      if (key !== undefined) loop.add(key);
+    };
     const follow = <T extends KubeObject>(look: (object: T) => void) => ({
       added: look,
       updated: (_before: T, after: T) => look(after),
@@ -283,11 +276,15 @@ export function createPopulator<S extends KubeObject>(
         follow((claim) => {
           if (claim.metadata.namespace === namespace) addFor(claim.metadata.name);
           else add(claim);
-          const owner = claimKeyOf(claim);
-          if (owner !== undefined) loop.add(owner);
+          addOwner(claim);
         }),
       ),
-      podCache.subscribe(follow(({ metadata }) => addFor(metadata.name))),
+      podCache.subscribe(
+        follow((pod) => {
+          addFor(pod.metadata.name);
+          addOwner(pod);
+        }),
+      ),
       volumes.subscribe(
         follow(({ spec: { claimRef } }) => {
           if (claimRef?.namespace === namespace) addFor(claimRef.name ?? '');

@@ -1,5 +1,6 @@
 // What to do next for one claim. Pure. The way: finalizer on the claim, prime claim, data, the prime's volume is bound to
-// the claim, clean-up. The finalizer comes first and goes last, so that nothing that was created is ever left behind.
+// the claim, clean-up. The finalizer comes first and goes last, so that nothing is left behind of what was created by then.
+// What is created later, by a request that was given up, is left to delete-orphans.ts.
 
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';

@@ -57,7 +57,7 @@ export const finalizerOf = ({ prefix }: Pick<PopulatorDefinition, 'prefix'>): st
 export const populatedFromOf = ({ prefix }: Pick<PopulatorDefinition, 'prefix'>): string =>
   `${prefix}/populated-from`;
 
-/** On prime claims: `namespace/name` of the claim that it is for. */
+/** On prime claims and populator pods: `namespace/name` of the claim that it is for. */
 export const populatesOf = ({ prefix }: Pick<PopulatorDefinition, 'prefix'>): string => `${prefix}/populates`;
 
 export const primeNameOf = (claimUid: string): string => `prime-${claimUid}`;

@@ -9,14 +9,15 @@ import { type PopulateByPod, podNameOf, primeNameOf } from './populator-definiti
 
 interface Placement {
   namespace: string;
+  /** The annotation that names the user's claim. */
+  populates: string;
   /** With delayed binding: the node that was selected for the claim. */
   nodeName: string | undefined;
 }
 
-/** `populates`: the annotation that names the user's claim. */
 export function primeClaim(
   claim: PersistentVolumeClaim,
-  { namespace, nodeName, populates }: Placement & { populates: string },
+  { namespace, nodeName, populates }: Placement,
 ): Draft<PersistentVolumeClaim> {
   const { accessModes, resources, storageClassName, volumeMode } = claim.spec;
   return {
@@ -41,7 +42,7 @@ export function populatorPod<S extends KubeObject>(
   claim: PersistentVolumeClaim,
   source: S,
   by: PopulateByPod<S>,
-  { namespace, nodeName }: Placement,
+  { namespace, nodeName, populates }: Placement,
 ): Draft<Pod> {
   const { uid } = claim.metadata;
   const name = 'target';
@@ -49,7 +50,7 @@ export function populatorPod<S extends KubeObject>(
     ? { volumeDevices: [{ name, devicePath: by.devicePath }] }
     : { volumeMounts: [{ name, mountPath: by.mountPath }] };
   return {
-    metadata: { name: podNameOf(uid), namespace },
+    metadata: { name: podNameOf(uid), namespace, annotations: { [populates]: keyOf(claim) } },
     spec: {
       restartPolicy: 'Never',
       ...(nodeName !== undefined && { nodeName }),

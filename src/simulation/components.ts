@@ -296,7 +296,13 @@ const SNAPSHOTTER: SnapshotterOptions = {
   groups: { prefix: 'groupsnapshot', uuidLength: -1 },
   extraCreateMetadata: false,
 };
-const PROVISIONER = { ...DEFAULT_PROVISIONER_FLAGS, retryIntervalMaxMs: RETRY_MAX_MS };
+/** One sweep at the start of a process, for what a crash left; a later one would be a resync. */
+const SWEEP_ONCE_MS = 86_400_000;
+const PROVISIONER = {
+  ...DEFAULT_PROVISIONER_FLAGS,
+  retryIntervalMaxMs: RETRY_MAX_MS,
+  snapshotOrphanSweepIntervalMs: SWEEP_ONCE_MS,
+};
 const ATTACHER = {
   ...DEFAULT_ATTACHER_FLAGS,
   retryIntervalMaxMs: RETRY_MAX_MS,

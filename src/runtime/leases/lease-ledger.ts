@@ -63,7 +63,10 @@ export interface LeaseLedgerOptions<T> {
   unusable: string;
   /** Hears of the entries that an earlier process left. */
   found(entry: T): void;
-  /** Hears of entries that were ended, once nobody can find them any more. */
+  /**
+   * Hears of entries that were ended, once nobody can find them any more. When the Lease cannot be written, it hears of them
+   * at once: they stay there, and a process that starts later may find them.
+   */
   left(entry: T): void;
   /**
    * Several replicas have it open. None begins entries in it; each takes those that were left, as far as they are in its
@@ -197,7 +200,10 @@ export class LeaseLedger<T extends LedgerEntry> {
     return [...this.#standing.values()].map(({ entry }) => entry);
   }
 
-  /** Those that somebody may find: all that stand, and those that were ended and have not left yet. */
+  /**
+   * Those that somebody may find: all that stand, and those that were ended and have not left yet. Without what stays in a
+   * Lease that cannot be written.
+   */
   findable(): T[] {
     return [...this.all(), ...Array.from(this.#over.values(), ({ entry }) => entry)];
   }
@@ -284,12 +290,17 @@ export class LeaseLedger<T extends LedgerEntry> {
       this.#standing.delete(uid);
       this.#bytes -= bytes;
     }
-    for (const uid of this.#over.keys()) if (!this.#isMine(uid)) this.#over.delete(uid);
+    for (const [uid, { isShown }] of this.#over) {
+      if (this.#isMine(uid)) continue;
+      // Whose it is now finds it in the Lease, unless a write without it took effect whose answer was lost.
+      if (isShown) this.#over.delete(uid);
+      else this.#leave([uid]);
+    }
   }
 
   async #write(signal: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
-    const over = [...this.#over.keys()];
+    const over = [...this.#over];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });
@@ -299,7 +310,11 @@ export class LeaseLedger<T extends LedgerEntry> {
       : await kube.create(leases, lease, { brief: true, signal });
     this.#isCurrent = true;
     this.#writes = writes;
-    this.#leave(over);
+    for (const [uid, { entry }] of over) {
+      if (this.#over.has(uid)) this.#leave([uid]);
+      // Another replica's since the write was sent, which does not find it any more.
+      else if (!this.#isMine(uid)) this.#options.left(entry);
+    }
     // Those that came meanwhile.
     if (this.#over.size > 0) this.#trailAfter(TRAILING_MS);
   }

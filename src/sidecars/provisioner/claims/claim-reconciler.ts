@@ -8,7 +8,7 @@ import {
   storageClasses,
 } from '../../../api/kinds.ts';
 import { foreignNamespaceOf } from '../../../api/reference-grants.ts';
-import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
+import { provisionerOf, selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
@@ -74,6 +74,14 @@ export function createClaimReconciler(
     provisionerOf(claim) === driver &&
     (!claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING));
 
+  /** It has its volume and no intent: no call with its source is made or repeated. */
+  const isOver = (claim: PersistentVolumeClaim): boolean =>
+    !!claim.spec.volumeName && !hasFinalizer(claim, FINALIZER_PROVISIONING);
+  const isOurs = (claim: PersistentVolumeClaim): boolean =>
+    provisionerOf(claim) === driver &&
+    (node === undefined || selectedNodeOf(claim) === node.name) &&
+    (shares?.owns(claim.metadata.uid) ?? true);
+
   claims.addIndex(WAITING_BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
   claims.addIndex(WAITING_BY_NAMESPACE, (claim) => {
     const namespace = isOpen(claim) ? foreignNamespaceOf(claim) : undefined;
@@ -86,14 +94,19 @@ export function createClaimReconciler(
     added: look,
     updated: (before, after) => {
       look(after);
-      if (!before.spec.volumeName && after.spec.volumeName && sourceKeyOf(after)) add(after);
+      if (isOver(before) || !isOver(after) || !sourceKeyOf(after)) return;
+      add(after);
+      // At once: by the time of that run the claim may be gone, and then nobody would look at its source.
+      if (isOurs(after)) releaseSource(after);
     },
     deleted: (claim) => {
       const { uid } = claim.metadata;
       // Another replica has finished what this one may have begun.
-      const isOurs = shares === undefined || shares.owns(uid);
-      if (isOurs && (ledger.get(uid) || attempts.of(uid)?.is === 'asking')) add(claim);
+      const isOwner = shares?.owns(uid) ?? true;
+      if (isOwner && (ledger.get(uid) || attempts.of(uid)?.is === 'asking')) add(claim);
       else attempts.delete(uid);
+      // The cache never showed it without its intent. One without a volume is seen to by the protection of the sources.
+      if (claim.spec.volumeName && !isOver(claim) && isOurs(claim)) releaseSource(claim);
     },
   });
   shares?.beforeGain(async (before, after) => {
@@ -175,7 +188,8 @@ export function createClaimReconciler(
   return {
     /**
      * Claims, also deleted ones, for which a call with this source may be made or repeated: also by whoever finds the intent
-     * after a crash. `releaseSource` is called when there is one less.
+     * after a crash, unless it was ended and stays in a Lease that cannot be written: nothing can wait for that.
+     * `releaseSource` is called when there is one less.
      */
     openFrom(sourceKey: string): PersistentVolumeClaim[] {
       // What another replica has taken over counts by its claim, which has the intent.

@@ -190,7 +190,8 @@ describe('the ledger of intents', () => {
     assert.deepEqual([left, server.uids], [[], ['a']]);
   });
 
-  it('says nothing of a finished intent that became another replica’s before it has left', async () => {
+  /** A replica that has found `a`, and ended it. */
+  async function sharedLedger() {
     const server = new Server();
     const alone = ledgerOn(server);
     await server.clock.runUntil(alone.opened, 100);
@@ -199,17 +200,42 @@ describe('the ledger of intents', () => {
     const left: string[] = [];
     const { ledger, opened } = ledgerOn(server, undefined, ({ uid }) => left.push(uid), {} as Shares);
     await server.clock.runUntil(opened, 100);
-    await server.clock.runUntil(
-      ledger.share(() => true),
-      100,
-    );
+    const share = (isMine: boolean) =>
+      server.clock.runUntil(
+        ledger.share(() => isMine),
+        100,
+      );
+    await share(true);
     ledger.end('a');
-    await server.clock.runUntil(
-      ledger.share(() => false),
-      100,
-    );
+    return { server, ledger, left, share };
+  }
+
+  it('says nothing of a finished intent that became another replica’s before it has left', async () => {
+    const { server, ledger, left, share } = await sharedLedger();
+    await share(false);
     await server.clock.advance(10_000);
     assert.deepEqual([left, ledger.findable(), server.uids], [[], [], ['a']]);
+  });
+
+  it('says that a finished intent can no longer be found by the replica whose it is now', async () => {
+    const { server, ledger, left, share } = await sharedLedger();
+    server.fate = (verb) => (verb === 'update' ? 'lost after' : 'lost before');
+    await server.clock.runUntil(() => server.uids.length === 0, 1000);
+    server.fate = () => 'done';
+    await share(false);
+    await server.clock.advance(10_000);
+    assert.deepEqual([left, ledger.findable(), server.uids], [['a'], [], []]);
+  });
+
+  it('says it also when that intent became another replica’s while the write was on its way', async () => {
+    const { server, left, share } = await sharedLedger();
+    server.latencyMs = () => 50;
+    await server.clock.advance(510);
+    server.latencyMs = () => 5;
+    await share(false);
+    assert.deepEqual([left, server.uids], [[], ['a']]);
+    await server.clock.advance(10_000);
+    assert.deepEqual([left, server.uids], [['a'], []]);
   });
 
   it('waits for no finished intent to leave when the Lease cannot be written', async () => {

@@ -20,6 +20,9 @@ import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
+/** What a crash left waits for the first sweep, so one that fails does not wait for a whole interval. */
+const SWEEP_RETRY_MS = 10_000;
+
 export function createSnapshotProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
   const { kube, clock, log, driver, nodeName, shares } = context;
   const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
@@ -74,16 +77,20 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     return content !== undefined && content.spec.driver !== driver.name;
   }
 
-  async function sweep(signal: AbortSignal): Promise<void> {
+  /** How long to wait for the next one. */
+  async function sweep(signal: AbortSignal): Promise<number> {
     try {
       const { items } = await kube.list(volumeSnapshots, { signal });
       for (const snapshot of items) await release(snapshot, signal);
     } catch (error) {
-      signal.throwIfAborted();
+      if (signal.aborted) return 0;
       // No snapshots in this cluster, or roles from before this protection existed.
-      if (isNotFound(error) || isForbidden(error)) return;
-      log.warn('Could not list snapshots for the sweep; retrying', { err: error });
+      if (isNotFound(error) || isForbidden(error)) return sweepIntervalMs;
+      const retryInMs = Math.min(sweepIntervalMs, SWEEP_RETRY_MS);
+      log.warn('Could not sweep the snapshots; retrying', { err: error, retryInMs });
+      return retryInMs;
     }
+    return sweepIntervalMs;
   }
 
   return {
@@ -93,10 +100,8 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     async runSweep(signal: AbortSignal): Promise<void> {
       if (sweepIntervalMs === 0) return;
       while (!signal.aborted) {
-        await sweep(signal).catch((error: unknown) => {
-          if (!signal.aborted) throw error;
-        });
-        await clock.sleep(sweepIntervalMs, signal).catch(() => {});
+        const waitMs = await sweep(signal);
+        await clock.sleep(waitMs, signal).catch(() => {});
       }
     },
   };

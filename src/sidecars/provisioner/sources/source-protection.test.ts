@@ -71,14 +71,14 @@ async function snapshotWorld(
   const pending: PersistentVolumeClaim[] = [];
   /** Ends of the pauses between sweeps, which the test decides. */
   const pauses: (() => void)[] = [];
-  let paused = Promise.withResolvers<void>();
+  let paused = Promise.withResolvers<number>();
   const clock = {
     ...realClock,
-    sleep(_ms: number, signal?: AbortSignal) {
+    sleep(ms: number, signal?: AbortSignal) {
+      paused.resolve(ms);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       signal?.addEventListener('abort', () => reject(signal.reason));
       pauses.push(resolve);
-      paused.resolve();
       return promise;
     },
   };
@@ -151,9 +151,11 @@ async function snapshotWorld(
       await informers.of(persistentVolumeClaims).waitFor(keyOf(claim), isGone, AbortSignal.timeout(20_000));
       await upToNow(snapshots.lookAtSourceOf);
     },
+    /** How long it waits for the next one. */
     async swept() {
-      await paused.promise;
+      const ms = await paused.promise;
       paused = Promise.withResolvers();
+      return ms;
     },
     sweepAgain: () => pauses.shift()?.(),
     /** Binds the snapshot to a content of this driver. */
@@ -276,7 +278,7 @@ for (const [reason, code, isTold] of [
   ['InternalError', 500, true],
 ] as const) {
   test(`[PROV-7] a sweep that is answered ${reason} is ${isTold ? 'logged' : 'not worth a line'}, and tried again`, async (t) => {
-    const world = await snapshotWorld(t);
+    const world = await snapshotWorld(t, { intervalMs: 300_000 });
     let refuses = true;
     const kube = {
       list: (...args: Parameters<KubeClient['list']>) => {
@@ -290,8 +292,8 @@ for (const [reason, code, isTold] of [
     } as unknown as KubeClient;
     const stop = new AbortController();
     const running = world.protection(kube).runSweep(stop.signal);
-    await world.swept();
-    assert.equal(/Could not list snapshots/.test(world.log.text()), isTold);
+    assert.equal(await world.swept(), isTold ? 10_000 : 300_000);
+    assert.equal(/Could not sweep/.test(world.log.text()), isTold);
     world.sweepAgain();
     await world.swept();
     assert.deepEqual(await world.finalizers(), []);
