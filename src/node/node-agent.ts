@@ -111,6 +111,11 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
       const attachable = [...actual.values()].filter(({ volume }) => isAttachable(volume, undefined));
       return attachable.map(({ volume }) => volumeKeyOf(volume)).sort();
     },
+    async volumesInUse() {
+      // Before that the volume manager does not know what an earlier run has mounted.
+      await ready.promise;
+      return volumes.inUse();
+    },
   });
   const gracePeriods = new GracePeriods(clock);
   const volumes = createVolumeManager({

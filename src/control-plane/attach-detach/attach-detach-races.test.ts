@@ -183,6 +183,49 @@ test('[ATT-10] an attachment that was made although no answer came, and that can
   assert.equal(w.attacher.mostNodes, 1);
 });
 
+/** Counts the reads of objects of a kind. */
+function countingReads(kind: { plural: string }) {
+  const counted = { reads: 0 };
+  const faults = (kube: KubeClient): KubeClient => ({
+    ...kube,
+    get: (...call) => {
+      if (call[0].plural === kind.plural) counted.reads++;
+      return kube.get(...call);
+    },
+  });
+  return { counted, faults };
+}
+
+test('an attachment that is made unseen is asked for less and less often while the watch is silent', async (t) => {
+  const lag = lagging(volumeAttachments);
+  const { counted, faults } = countingReads(volumeAttachments);
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...faults(lag.faults(kube)),
+      create: async (...call) => {
+        const made = await kube.create(...call);
+        if (made.kind !== 'VolumeAttachment') return made;
+        throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.settle();
+  lag.hold();
+  await w.pod('p', 'n1', ['data']);
+  await w.clock.advance(100);
+  await w.removePod('p');
+  await w.settle();
+  counted.reads = 0;
+  await w.clock.advance(60_000);
+  assert(counted.reads > 0 && counted.reads < 15, `${counted.reads} reads`);
+  lag.release();
+  await w.clock.advance(1000);
+  assert.deepEqual(w.attachments.list(), []);
+});
+
 test('an attachment whose creation never arrived does not keep the volume from other nodes', async (t) => {
   let isDown = false;
   const w = await attachDetachWorld(t, {

@@ -40,6 +40,8 @@ import type { UsedVolume } from './volumes-of-pod.ts';
 
 /** As for volume operations in Kubernetes. */
 const BACKOFF = { startMs: 500, maxMs: 122_000 };
+/** While a watch is silent. Other nodes may wait for the volume, and nothing else may tell that it is free. */
+const UNSEEN_BACKOFF = { startMs: 500, maxMs: 10_000 };
 const REPORT_WORKERS = 16;
 
 export interface AttachDetachPorts extends ControllerPorts {
@@ -98,7 +100,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   });
 
   async function reconcileSlot(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
-    if (await isUncertain(key, signal)) return requeueAfter(BACKOFF.startMs, 'an attachment was made unseen');
+    if (await isUncertain(key, signal))
+      return failed({ why: 'an attachment was made unseen', quiet: true, backoff: UNSEEN_BACKOFF });
     podEvents.announce(key);
     const step = decideSlot(snapshotOf(key));
     if (step.do !== 'await-unmount' || step.recheckAfterMs === undefined) stuckSinceMs.delete(key);

@@ -37,6 +37,7 @@ async function start(t: TestContext) {
     const fault = faults[verb].shift();
     if (fault) throw fault();
   };
+  const world = { readsOfDisk: 0, beforeNodeIsWritten: async () => {} };
   const through: KubeClient = {
     ...kube,
     async create(...call) {
@@ -45,6 +46,7 @@ async function start(t: TestContext) {
     },
     async patch(...call) {
       faulty('patch');
+      if (call[0].kind === nodes.kind) await world.beforeNodeIsWritten();
       return await kube.patch(...call);
     },
   };
@@ -53,7 +55,11 @@ async function start(t: TestContext) {
     nodeName: 'n1',
     host: HOST,
     labels: { zone: 'a' },
-    volumesOnDisk: async () => ['kubernetes.io/csi/d^h'],
+    async volumesOnDisk() {
+      world.readsOfDisk++;
+      return ['kubernetes.io/csi/d^h'];
+    },
+    volumesInUse: async () => ['kubernetes.io/csi/d^used'],
     clock,
     random: seededRandom(1),
     log,
@@ -75,7 +81,19 @@ async function start(t: TestContext) {
     await passing(1000, () => isOver);
     await registering;
   };
-  return { kube, clock, log, faults, registration, read, renewed, passing, registered, signal: stop.signal };
+  return {
+    kube,
+    clock,
+    log,
+    faults,
+    world,
+    registration,
+    read,
+    renewed,
+    passing,
+    registered,
+    signal: stop.signal,
+  };
 }
 
 const heartbeatOf = (node: Node) =>
@@ -119,15 +137,42 @@ test('a node renews its lease every ten seconds, and its status every five minut
   await passing(10_000, async () => heartbeatOf(await read()) !== heartbeat);
 });
 
-test('a Node that somebody else makes again gets the volumes in use with its first status', async (t) => {
-  const { kube, registration, read, passing, registered, signal } = await start(t);
+test('[ATT-10] a Node that somebody else makes again gets the volumes in use with its first status', async (t) => {
+  const { kube, world, registration, read, passing, registered, signal } = await start(t);
   await registered();
   await kube.delete(nodes, { name: 'n1' });
   await kube.create(nodes, { metadata: { name: 'n1' } });
   registration.run(signal).catch(() => {});
   await passing(10_000, async () => heartbeatOf(await read()) !== undefined);
-  assert.deepEqual((await read()).status?.volumesInUse, ['kubernetes.io/csi/d^h']);
+  assert.deepEqual((await read()).status?.volumesInUse, ['kubernetes.io/csi/d^used']);
+  assert.equal(world.readsOfDisk, 1, 'reading the disk tidies it up, which would race with mounts');
 });
+
+for (const [when, before] of [
+  ['before the heartbeat reads the Node', true],
+  ['between its read and its write', false],
+] as const) {
+  test(`[ATT-10] a heartbeat keeps volumes in use that were reported ${when}`, async (t) => {
+    const { kube, world, registration, read, passing, registered, signal } = await start(t);
+    await registered();
+    await kube.delete(nodes, { name: 'n1' });
+    await kube.create(nodes, { metadata: { name: 'n1' } });
+    const volumesInUse = ['kubernetes.io/csi/d^newer', 'kubernetes.io/csi/d^used'];
+    const report = async () => {
+      const options = { type: 'merge', subresource: 'status' } as const;
+      await kube.patch(nodes, { name: 'n1' }, { status: { volumesInUse } }, options);
+    };
+    if (before) await report();
+    else
+      world.beforeNodeIsWritten = async () => {
+        world.beforeNodeIsWritten = async () => {};
+        await report();
+      };
+    registration.run(signal).catch(() => {});
+    await passing(10_000, async () => heartbeatOf(await read()) !== undefined);
+    assert.deepEqual((await read()).status?.volumesInUse, volumesInUse);
+  });
+}
 
 test('a lease that somebody deletes is made again, owned by the Node', async (t) => {
   const { kube, registration, read, passing, registered, signal } = await start(t);

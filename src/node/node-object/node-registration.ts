@@ -29,8 +29,10 @@ export function createNodeRegistration(
     host: HostFacts;
     /** Additional labels for a new Node. */
     labels: Readonly<Record<string, string>>;
-    /** Unique names of volumes that may still be mounted from an earlier run. */
-    volumesOnDisk(): Promise<string[]>;
+    /** Unique names of volumes that may still be mounted from an earlier run. Tidies up, so never called beside mounts. */
+    volumesOnDisk(): Promise<readonly string[]>;
+    /** Unique names of volumes that are or may be mounted by this run. */
+    volumesInUse(): Promise<readonly string[]>;
   },
 ): NodeRegistration {
   const { kube, nodeName, host, clock, log } = ports;
@@ -46,20 +48,28 @@ export function createNodeRegistration(
       node = await kube.get(nodes, { name: nodeName }, { signal });
       const labels = missingLabels(node, draft.metadata.labels);
       if (Object.keys(labels).length > 0) {
-        await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
+        const patch = { metadata: { labels } };
+        node = await kube.patch(nodes, { name: nodeName }, patch, { type: 'merge', signal });
       }
     }
-    await writeStatus(node, signal);
+    await writeStatus(node, ports.volumesOnDisk, signal);
     await renewLease(signal);
   }
 
-  async function writeStatus(node: Node, signal: AbortSignal): Promise<void> {
+  async function writeStatus(
+    node: Node,
+    inUse: () => Promise<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { status } = nodeStatusPatch(node, host, clock.now());
     // A new Node, which somebody else may have made, gets volumesInUse with its first status: without it its volumes would
-    // count as unmounted.
-    const isNew = node.status?.conditions === undefined;
-    const inUse = isNew ? { volumesInUse: await ports.volumesOnDisk() } : {};
-    const patch = { status: { ...status, ...inUse } };
+    // count as unmounted. Only over the version without a list: any other list is newer than this one.
+    const volumesInUse = node.status?.volumesInUse === undefined ? await inUse() : [];
+    const { resourceVersion } = node.metadata;
+    const patch =
+      volumesInUse.length > 0
+        ? { metadata: { resourceVersion }, status: { ...status, volumesInUse } }
+        : { status };
     await kube.patch(nodes, { name: nodeName }, patch, { subresource: 'status', type: 'strategic', signal });
   }
 
@@ -85,7 +95,8 @@ export function createNodeRegistration(
         await renewLease(signal);
         return requeueAfter(RENEW_MS, 'the lease is renewed');
       }
-      await writeStatus(await kube.get(nodes, { name: nodeName }, { signal }), signal);
+      const node = await kube.get(nodes, { name: nodeName }, { signal });
+      await writeStatus(node, ports.volumesInUse, signal);
       return requeueAfter(STATUS_MS, 'the status is written again');
     } catch (error) {
       if (isNotFound(error)) {

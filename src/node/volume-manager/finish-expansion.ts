@@ -53,7 +53,7 @@ export interface ExpansionPorts {
 
 export interface Expanded {
   capacity: string;
-  /** The claim before the write; undefined when it is deleted. */
+  /** The claim before the write. Expanding the volume of one that is gone throws NotFound instead. */
   claim: PersistentVolumeClaim;
 }
 

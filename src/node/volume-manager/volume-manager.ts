@@ -61,6 +61,8 @@ export interface VolumeManager {
   stateOf(pod: Pod): PodVolumesState | undefined;
   /** Nothing is mounted for this pod, is uncertain, or will be mounted. */
   isClear(podUid: string): boolean;
+  /** Unique names of the volumes that are mounted, may be, or are about to be. */
+  inUse(): string[];
   /** The informers must have synced. `known` is called once the actual state is reconstructed. */
   run(signal: AbortSignal, known: () => void): Promise<void>;
 }
@@ -222,6 +224,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       return { ready, waits: waits.of(uid), published, ...(rejected && { rejected }) };
     },
     isClear,
+    inUse: inUse.list,
     async run(signal, known) {
       running = signal;
       for (const uid of await reconstruct(plugin, actual, log)) untidied.add(uid);

@@ -123,6 +123,7 @@ test('[MNT-1] a cancelled mount does not unlist the volume of another mount', as
   const first = inUse.ensure('another', given.signal);
   const second = inUse.ensure('another', soon());
   await sending.promise;
+  assert.deepEqual(inUse.list(), ['another', VOLUME]);
   given.abort(new Error('given up'));
   await assert.rejects(first, /given up/);
   held.resolve();

@@ -20,6 +20,8 @@ export interface VolumesInUse {
   ensure(volumeKey: string, signal: AbortSignal): Promise<void>;
   /** Whether the server has acknowledged it, and no write in flight removes it. */
   isReported(volumeKey: string): boolean;
+  /** What the list should be now, as far as this run knows. */
+  list(): string[];
   /** The volumes in use may have changed. */
   changed(): void;
   run(signal: AbortSignal): Promise<void>;
@@ -50,6 +52,8 @@ export function createVolumesInUse(
     return listed.includes(volumeKey) && (unanswered?.has(volumeKey) ?? true);
   };
 
+  const list = (): string[] => [...new Set([...ports.inUse(), ...claimed.keys()])].sort();
+
   const loop: Loop = createLoop({
     ...ports,
     name: 'volumes-in-use',
@@ -68,7 +72,7 @@ export function createVolumesInUse(
   });
 
   async function write(listed: readonly string[], signal: AbortSignal): Promise<void> {
-    const wanted = new Set([...ports.inUse(), ...claimed.keys(), ...(ports.mayShrink() ? [] : listed)]);
+    const wanted = new Set([...list(), ...(ports.mayShrink() ? [] : listed)]);
     const isRight = wanted.size === listed.length && listed.every((key) => wanted.has(key));
     if (isRight && !unanswered) return;
     unanswered = new Set([...wanted].filter((key) => unanswered?.has(key) ?? true));
@@ -107,6 +111,7 @@ export function createVolumesInUse(
       }
     },
     isReported,
+    list,
     changed: () => loop.addAfter(KEY, DEBOUNCE_MS),
     async run(signal) {
       // Another writer may have changed the list, or recreated the Node.

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { csiNodes, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
 import type { Resource } from '../../api/object.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
+import type { SidecarPorts } from '../common/sidecar.ts';
 import { type Change, changesOf, DRIVER, wokenBy } from '../testing/wakes.ts';
 import { createAttacher } from './attacher.ts';
 import { DEFAULT_ATTACHER_FLAGS } from './attacher-flags.ts';
@@ -100,11 +101,37 @@ const starts: [name: string, cached: Cached, woken: string[]][] = [
   ['a volume whose attachment has gone', [[persistentVolumes, pv({ finalizers })]], [PV]],
   ['a volume that is not protected', [[persistentVolumes, pv()]], []],
 ];
+/** As if the caches were so large that a replay in slices goes on after the subscription. */
+function withLateSlices(ports: SidecarPorts): SidecarPorts {
+  const { informers, clock } = ports;
+  const of: SidecarPorts['informers']['of'] = (resource) => {
+    const informer = informers.of(resource);
+    return {
+      ...informer,
+      subscribe(handler, { inSlices = false } = {}) {
+        let isLate = inSlices;
+        const added: typeof handler.added = (object) => {
+          if (isLate) clock.setImmediate(() => handler.added?.(object));
+          else handler.added?.(object);
+        };
+        const stop = informer.subscribe({ ...handler, added });
+        isLate = false;
+        return stop;
+      },
+    };
+  };
+  return { ...ports, informers: { ...informers, of } };
+}
 for (const [name, cached, woken] of starts) {
-  test(`the attacher: at its start ${name} wakes ${woken.join(', ') || 'nothing'}`, async (t) => {
-    const found = await wokenBy(t, (ports) => createAttacher(ports, DEFAULT_ATTACHER_FLAGS), { cached });
-    assert.deepEqual(found, woken);
-  });
+  for (const [when, through] of [
+    ['', (ports: SidecarPorts) => ports],
+    [', in a large cluster,', withLateSlices],
+  ] as const) {
+    test(`the attacher: at its start${when} ${name} wakes ${woken.join(', ') || 'nothing'}`, async (t) => {
+      const create = (ports: SidecarPorts) => createAttacher(through(ports), DEFAULT_ATTACHER_FLAGS);
+      assert.deepEqual(await wokenBy(t, create, { cached }), woken);
+    });
+  }
 }
 
 test('the attacher looks again at what is its own at each resync', async (t) => {

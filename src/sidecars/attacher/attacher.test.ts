@@ -425,6 +425,34 @@ test('[ATT-11] a repair that fails is tried again with backoff, without waiting 
   assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.has('id-node-a'), true);
 });
 
+test('[ATT-11] a repair during which the attachment changes still writes what the driver said', async (t) => {
+  const world = await attacherWorld(t, {
+    driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
+    attacher: { reconcileSyncMs: 10 },
+  });
+  await oneAttachment(world);
+  await world.start();
+  await world.attached('va');
+  const changed = world.driver
+    .until(() => publishCalls(world).length === 2)
+    .then(async () => {
+      // From here on no listing says anything.
+      world.driver.always('ListVolumes', { fail: 'UNAVAILABLE' });
+      const metadata = { annotations: { 'example.com/by': 'somebody else' } };
+      await world.admin.patch(volumeAttachments, { name: 'va' }, { metadata }, { type: 'merge' });
+    });
+  const answer = { publishContext: { device: 'another' } };
+  world.driver.script('ControllerPublishVolume', { until: changed, answer });
+  world.driver.always('ControllerPublishVolume', { answer });
+  world.driver.volumes.get('vol-pv1')?.publishedOn.clear();
+  await world.attachments.waitFor(
+    'va',
+    (each) => each?.status?.attachmentMetadata?.device === 'another',
+    soon(),
+  );
+  assert.equal(publishCalls(world).length, 3);
+});
+
 test('[ATT-11] pagination is followed, and a driver that repeats a page does not loop forever', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },

@@ -118,15 +118,11 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
         { inSlices: true },
       ),
       volumes.subscribe(
-        {
-          added: (volume) => {
-            lookAtVolume(volume);
-            unattached(BY_VOLUME, keyOf(volume));
-          },
-          updated: (_before, volume) => lookAtVolume(volume),
-        },
+        { added: lookAtVolume, updated: (_before, volume) => lookAtVolume(volume) },
         { inSlices: true },
       ),
+      // Not in slices: most of them would come when `isFollowing` is set.
+      volumes.subscribe({ added: (volume) => unattached(BY_VOLUME, keyOf(volume)) }),
       followNodes(nodesOfDriver, (csiNode) => driverOnNode(driver.name, { csiNode })?.nodeId),
       followNodes(nodeInfos, (csiNodeInfo) => driverOnNode(driver.name, { csiNodeInfo })?.nodeId),
     ];

@@ -198,7 +198,11 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     if (!isConflict(error)) throw error;
     const newest = await readAgain(attachment, signal);
     if (newest?.metadata.resourceVersion === attachment.metadata.resourceVersion) throw error;
-    return newest === undefined ? done : requeueAfter(0, 'the attachment has changed');
+    if (newest === undefined) return done;
+    // A repair goes on: the volume may have been published again, with metadata that is not written yet.
+    if (newest.metadata.uid === attachment.metadata.uid && newest.status?.attached)
+      drift.wrote(attachment, newest);
+    return requeueAfter(0, 'the attachment has changed');
   }
 
   /** The server's answer decides, because the cache may not show yet that the volume is about to be deleted. */

@@ -65,7 +65,7 @@ export class DriftList {
     return this.#confirmed.get(keyOf(attachment)) === attachment.metadata.resourceVersion;
   }
 
-  /** The attacher wrote the attachment itself: what it was, it still is. */
+  /** The attacher wrote the attachment itself, or goes on with a repair over the write of another: what it was, it still is. */
   wrote(before: VolumeAttachment, after: VolumeAttachment): void {
     if (this.has(before)) this.#confirmed.set(keyOf(after), after.metadata.resourceVersion);
   }

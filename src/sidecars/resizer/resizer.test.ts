@@ -102,6 +102,16 @@ describe('a claim that grows', () => {
     assert.equal(world.driver.callsOf('ControllerExpandVolume').length, 1);
   });
 
+  test('[SIDE-1] whose volume still has the earlier size of the last time is expanded with one call', async (t) => {
+    const world = await resizerWorld(t);
+    await world.bound('data', { annotations: { [PRE_RESIZE]: '500Mi' } });
+    await world.request('data', '2Gi');
+    await world.start();
+    await world.claim('data', stateIs('NodeResizePending'));
+    assert.equal((await world.volume('data')).metadata.annotations?.[PRE_RESIZE], '1Gi');
+    assert.deepEqual(sizesAsked(world), [2n]);
+  });
+
   test('[SIDE-1] grows before the resizer starts, and while it is away', async (t) => {
     const world = await resizerWorld(t, alone);
     await world.bound('early');

@@ -18,14 +18,15 @@ export class VolumeWriter {
     return name ? this.#volumes.get(name) : undefined;
   }
 
-  /** An undefined patch means that there is nothing to change. */
+  /** Returns the volume as it is then. An undefined patch means that there is nothing to change. */
   async write(
-    { metadata: { name } }: PersistentVolume,
+    volume: PersistentVolume,
     patch: object | undefined,
     signal: AbortSignal,
-  ): Promise<void> {
-    if (patch === undefined) return;
+  ): Promise<PersistentVolume> {
+    if (patch === undefined) return volume;
+    const { name } = volume.metadata;
     const options = { type: 'merge', signal } as const;
-    this.#volumes.wrote(await this.#kube.patch(persistentVolumes, { name }, patch, options));
+    return this.#volumes.wrote(await this.#kube.patch(persistentVolumes, { name }, patch, options));
   }
 }

@@ -146,7 +146,9 @@ test('the earlier size is forgotten once the claim has the new one', () => {
       metadata: { uid: 'u' },
       status: { ...(storage && { capacity: { storage } }) },
     }) as unknown as PersistentVolumeClaim;
-  const forget = { metadata: { uid: 'v', annotations: { [ANN_PRE_RESIZE_CAPACITY]: null } } };
+  const forget = {
+    metadata: { uid: 'v', resourceVersion: '7', annotations: { [ANN_PRE_RESIZE_CAPACITY]: null } },
+  };
   assert.deepEqual(forgetOldCapacityPatch(has('2Gi'), volume('2Gi', '1Gi')), forget);
   assert.deepEqual(forgetOldCapacityPatch(has('3Gi'), volume('2Gi', '1Gi')), forget);
   assert.equal(forgetOldCapacityPatch(has('1Gi'), volume('2Gi', '1Gi')), undefined);

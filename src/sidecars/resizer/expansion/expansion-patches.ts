@@ -152,15 +152,18 @@ export function grownVolumePatch(
   };
 }
 
-/** The node has expanded the filesystem: the previous capacity is no longer needed. */
+/**
+ * The node has expanded the filesystem: the previous capacity is no longer needed. Only over the version it was decided on:
+ * late, it would remove that of the next expansion.
+ */
 export function forgetOldCapacityPatch(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
 ): object | undefined {
-  const { annotations, uid } = volume.metadata;
+  const { annotations, uid, resourceVersion } = volume.metadata;
   if (annotations?.[ANN_PRE_RESIZE_CAPACITY] === undefined) return undefined;
   if (volume.spec.claimRef?.uid !== claim.metadata.uid) return undefined;
   const grown = volume.spec.capacity?.storage ?? '0';
   if (compareQuantities(claim.status?.capacity?.storage ?? '0', grown) < 0) return undefined;
-  return { metadata: { uid, annotations: { [ANN_PRE_RESIZE_CAPACITY]: null } } };
+  return { metadata: { uid, resourceVersion, annotations: { [ANN_PRE_RESIZE_CAPACITY]: null } } };
 }

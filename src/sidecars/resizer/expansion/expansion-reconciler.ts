@@ -84,9 +84,10 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     const { signal, retries } = run;
     const claim = claims.get(key);
     if (claim === undefined) return done;
-    const volume = volumes.get(claim.spec.volumeName);
+    let volume = volumes.get(claim.spec.volumeName);
     if (volume?.spec.csi?.driver === driver.name && options.annotates) {
-      await volumes.write(volume, forgetOldCapacityPatch(claim, volume), signal);
+      // Its new size is written over this version.
+      volume = await volumes.write(volume, forgetOldCapacityPatch(claim, volume), signal);
     }
     const { uid } = claim.metadata;
     const decision = decideExpansion({

@@ -37,7 +37,7 @@ const claim = ({ wanted, current, phase = 'Bound', underWay, conditions }: Given
   }) as unknown as PersistentVolumeClaim;
 const volume = (change: object = {}) =>
   ({
-    metadata: { uid: 'v' },
+    metadata: { uid: 'v', resourceVersion: '7' },
     spec: { csi: { driver: DRIVER }, claimRef: { uid: 'u' }, ...change },
   }) as unknown as PersistentVolume;
 const toGold = { status: 'InProgress', targetVolumeAttributesClassName: 'gold' };
@@ -199,5 +199,6 @@ test('a modification that is over leaves nothing of itself', () => {
 test('a volume gets the name of its class once', () => {
   const spec = { volumeAttributesClassName: 'gold' };
   assert.equal(modifiedVolumePatch(volume(spec), 'gold'), undefined);
-  assert.deepEqual(modifiedVolumePatch(volume(), 'gold'), { metadata: { uid: 'v' }, spec });
+  const metadata = { uid: 'v', resourceVersion: '7' };
+  assert.deepEqual(modifiedVolumePatch(volume(), 'gold'), { metadata, spec });
 });

@@ -111,7 +111,9 @@ export function cancelPatch(claim: PersistentVolumeClaim): object {
   return claimPatch(claim, withoutConditions(claim, 'ModifyingVolume'));
 }
 
+/** Undefined when the volume is so already. Only over the version it was decided on: late, it would replace a newer class. */
 export function modifiedVolumePatch(volume: PersistentVolume, target: string): object | undefined {
   if (volume.spec.volumeAttributesClassName === target) return undefined;
-  return { metadata: { uid: volume.metadata.uid }, spec: { volumeAttributesClassName: target } };
+  const { uid, resourceVersion } = volume.metadata;
+  return { metadata: { uid, resourceVersion }, spec: { volumeAttributesClassName: target } };
 }

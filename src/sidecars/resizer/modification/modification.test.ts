@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import {
   namespaces,
   type PersistentVolumeClaim,
+  persistentVolumes,
   secrets,
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import type { ControllerModifyVolumeRequest } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { DEFAULT_RESIZER_FLAGS } from '../resizer-flags.ts';
 import {
   attributesClass,
@@ -49,6 +51,34 @@ test('[SIDE-1] a claim that names a class gets its parameters, and then those of
   );
   await world.told('data', 'VolumeModify', /gold/);
   await world.told('data', 'VolumeModifySuccessful', /gold/);
+});
+
+test('[SIDE-1] a volume that was written during the call gets its class with a second call', async (t) => {
+  const world = await resizerWorld(t, modifying);
+  await attributesClass(world, 'gold', { iops: '9000' });
+  await world.bound('data');
+  let writes = 0;
+  await world.start(({ kube }) => ({
+    kube: {
+      ...kube,
+      async patch(...call: Parameters<KubeClient['patch']>) {
+        const [{ plural }] = call;
+        if (plural === persistentVolumes.plural && writes++ === 0) {
+          const label = { metadata: { labels: { written: 'by-others' } } };
+          await world.admin.patch(persistentVolumes, { name: 'pv-data' }, label, { type: 'merge' });
+        }
+        return kube.patch(...call);
+      },
+    },
+  }));
+  await world.wantClass('data', 'gold');
+  await world.claim('data', isOfClass('gold'));
+  const { metadata, spec } = await world.volume('data');
+  assert.deepEqual([metadata.labels?.written, spec.volumeAttributesClassName], ['by-others', 'gold']);
+  assert.deepEqual(
+    calls(world).map(({ mutableParameters }) => mutableParameters),
+    [{ iops: '9000' }, { iops: '9000' }],
+  );
 });
 
 test('[SIDE-1] a class that does not exist is waited for', async (t) => {
