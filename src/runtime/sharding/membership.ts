@@ -167,7 +167,7 @@ export class Membership implements Shares {
     this.#bell.ring();
   }
 
-  /** Resolves once there is a Lease of this member, which others see. */
+  /** Resolves once there is a Lease of this member, which others see. `rejoin` gives a new one. */
   get announced(): Promise<void> {
     return this.#lease.announced;
   }
