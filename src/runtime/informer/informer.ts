@@ -60,7 +60,8 @@ export interface Informer<T extends KubeObject> {
   readonly resourceVersion: string;
   /**
    * Lists again. Resolves when the cache shows at least what the server had at the time of the call, however late or silent
-   * the watch is; rejects when the informer has stopped. Calls that come before the list has begun share it.
+   * the watch is; rejects when the informer has stopped. Calls that come before the list has begun share it. It does not
+   * wait for the next regular attempt where the last one failed, or the kind is absent.
    */
   refresh(): Promise<void>;
   /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */
