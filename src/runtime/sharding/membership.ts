@@ -67,7 +67,9 @@ export class Membership implements Shares {
       this.#bell.ring();
     });
     this.#confirmation = new Confirmation({
+      clock,
       log,
+      readMs: member.times.durationMs,
       lease: this.#lease,
       peers: this.#peers,
       division: this.#division,

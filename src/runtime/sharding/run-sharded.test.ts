@@ -376,6 +376,53 @@ test('[SCL-1] a replica hangs, the last one of the others leaves and releases th
   await clock.runUntil(other, 1_000);
 });
 
+for (const [what, isPreparing, isLost] of [
+  ['the list of Leases', false, false],
+  ['the list of Leases, and the Lease of the replica is lost', false, true],
+  ['the list of objects, and the Lease of the replica is lost', true, true],
+] as const) {
+  test(`[SCL-1] a newcomer gets no answer to ${what}: it takes its share all the same`, async (t) => {
+    const { clock, replica, owners, kube } = await shardedWorld(t);
+    const cut = withSwitch(kube);
+    let hung = 0;
+    let hangs = false;
+    /** As on a connection that is dead: only the one who asked can end it. */
+    const hang = (signal?: AbortSignal): Promise<never> => {
+      hung++;
+      hangs = false;
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const list = (...given: Parameters<KubeClient['list']>) =>
+      hangs && !isPreparing ? hang(given[1]?.signal) : kube.list(...given);
+    const a = replica('a', {
+      kube: { ...cut.kube, list } as KubeClient,
+      prepare: () => (hangs && isPreparing ? hang() : undefined),
+    });
+    await clock.runUntil(() => a.membership !== undefined, 10_000);
+    hangs = true;
+    await clock.runUntil(() => hung > 0, 10_000);
+    if (isLost) {
+      cut.isCut = true;
+      await clock.advance(DURATION_MS);
+      cut.isCut = false;
+    }
+    const fromMs = clock.monotonicMs();
+    await clock.runUntil(() => isWhole(owners([a])), 100_000);
+    assert.equal(hung, 1);
+    assert.ok(clock.monotonicMs() - fromMs < 3 * DURATION_MS, `${clock.monotonicMs() - fromMs} ms`);
+  });
+}
+
+test('[SCL-1] lists of Leases take longer than a renewal may: a replica takes its share all the same', async (t) => {
+  const { clock, replica, owners, kube } = await shardedWorld(t);
+  const list = async (...given: Parameters<KubeClient['list']>) => {
+    await clock.sleep(2 * DURATION_MS, given[1]?.signal);
+    return kube.list(...given);
+  };
+  const a = replica('a', { kube: { ...kube, list } as KubeClient });
+  await clock.runUntil(() => isWhole(owners([a])), 30 * DURATION_MS);
+});
+
 test('[SCL-1] a replica ends that is stopped before it could write its Lease', async (t) => {
   const { clock, replica, kube } = await shardedWorld(t);
   const create = () => Promise.reject(new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' }));
