@@ -21,9 +21,6 @@ import { Peers } from './peers.ts';
 import { HASH_VERSION, ownerOf } from './rendezvous.ts';
 import type { Shares } from './shares.ts';
 
-/** A division that changed while it was confirmed is confirmed again soon. */
-const CONFIRM_AGAIN_MS = 10;
-
 export interface MembershipOptions extends Omit<Member, 'hash'> {
   /** Of the members' Leases: with the label of this group. */
   leases: Informer<Lease>;
@@ -75,7 +72,7 @@ export class Membership implements Shares {
       division: this.#division,
       gains: this.#gains,
       decide: () => this.#decide(),
-      onUnfinished: () => clock.setTimeout(() => this.#bell.ring(), CONFIRM_AGAIN_MS),
+      onUnfinished: (delayMs) => clock.setTimeout(() => this.#bell.ring(), delayMs),
     });
     this.#loop = new MemberLoop({
       member,
@@ -163,7 +160,7 @@ export class Membership implements Shares {
   rejoin(): void {
     this.#lease.rejoin();
     this.#division.rejoin();
-    this.#confirmation.isNeeded = false;
+    this.#confirmation.rejoin();
     this.#gains.clear();
     this.#isStarted = false;
     this.#bell.ring();
@@ -174,7 +171,7 @@ export class Membership implements Shares {
     return this.#lease.announced;
   }
 
-  /** Renews until `signal` aborts. Rejects when Leases cannot be written at all. */
+  /** Renews until `signal` aborts. Rejects when this member may not read or write Leases. */
   run(signal: AbortSignal): Promise<void> {
     return this.#loop.run(signal);
   }

@@ -433,14 +433,54 @@ test('[SCL-1] a replica ends that is stopped before it could write its Lease', a
   assert.equal(a.starts, 0);
 });
 
-test('[SCL-1] without the right to Leases a replica ends with a message and acts on nothing', async (t) => {
-  const { clock, replica, kube } = await shardedWorld(t);
-  const forbidden = () => Promise.reject(new KubeError({ reason: 'Forbidden', code: 403, message: 'no' }));
-  const a = replica('a', { kube: { ...kube, create: forbidden, update: forbidden } as KubeClient });
-  const error = await clock.runUntil(a.ended, 60_000);
-  assert.match(
-    String(error),
-    /--sharding needs the right to get, list, watch, create, update and delete Leases in namespace default/,
-  );
-  assert.equal(a.membership, undefined);
-});
+for (const [what, isPreparing] of [
+  ['Leases cannot be listed', false],
+  ['caches cannot be brought up to date', true],
+] as const) {
+  test(`[SCL-1] ${what} while Leases can be written: a replica tries again, but less and less often`, async (t) => {
+    const { clock, replica, owners, kube, log } = await shardedWorld(t);
+    let tries = 0;
+    let fails = true;
+    const fail = async (isHere: boolean): Promise<void> => {
+      if (!fails || !isHere) return;
+      tries++;
+      throw new KubeError({ reason: 'InternalError', code: 500, message: 'on purpose' });
+    };
+    const list = async (...given: Parameters<KubeClient['list']>) => {
+      await fail(!isPreparing);
+      return kube.list(...given);
+    };
+    const a = replica('a', { kube: { ...kube, list } as KubeClient, prepare: () => fail(isPreparing) });
+    await clock.advance(20_000);
+    assert.ok(tries > 10 && tries < 30, `${tries} tries`);
+    assert.ok(log.lines.length < 50, `${log.lines.length} lines`);
+    fails = false;
+    await clock.runUntil(() => isWhole(owners([a])), DURATION_MS);
+  });
+}
+
+for (const forbidden of [['create', 'update'], ['list']] as const) {
+  test(`[SCL-1] without the right to ${forbidden.join(' and ')} Leases a replica ends with a message and acts on nothing`, async (t) => {
+    const { clock, replica, owners, kube } = await shardedWorld(t);
+    const refuse = () => Promise.reject(new KubeError({ reason: 'Forbidden', code: 403, message: 'no' }));
+    const refused = Object.fromEntries(forbidden.map((verb) => [verb, refuse]));
+    const a = replica('a', { kube: { ...kube, ...refused } as KubeClient });
+    let hasActed = false;
+    const error = await clock.runUntil(
+      Promise.race([
+        a.ended,
+        clock.sleep(60_000).then(() => 'it goes on'),
+        (async () => {
+          while (a.membership === undefined || !owners([a]).includes('a')) await clock.sleep(5);
+          hasActed = true;
+        })(),
+      ]),
+      70_000,
+    );
+    assert.match(
+      String(error),
+      /--sharding needs the right to get, list, watch, create, update and delete Leases in namespace default/,
+    );
+    assert.ok(!hasActed);
+  });
+}
