@@ -2,121 +2,22 @@
 // edits their Leases.
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { type Lease, leases } from '../../api/kinds.ts';
-import { createApiServer } from '../../apiserver/api-server.ts';
 import type { KubeClient } from '../kube/kube.ts';
 import { isNotFound, KubeError } from '../kube/kube-error.ts';
-import { runWithLease } from '../leases/run-with-lease.ts';
-import { memoryLog, silentLog } from '../log/log.ts';
-import { seededRandom } from '../random.ts';
-import { VirtualClock } from '../time/virtual-clock.ts';
-import type { Prepare } from './gains.ts';
 import { GROUP_IDENTITY } from './group-lease.ts';
 import { ANN_SHARDING_MEMBER } from './member-record.ts';
-import type { Membership } from './membership.ts';
-import { type RunShardedOptions, runSharded } from './run-sharded.ts';
-
-const DURATION_MS = 1_500;
-const GROUP = 'external-attacher-leader-d';
-const KEYS = Array.from({ length: 40 }, (_, index) => `key-${index}`);
-
-async function shardedWorld(t: TestContext) {
-  const clock = new VirtualClock();
-  const server = await createApiServer({ clock, random: seededRandom(1), log: silentLog, listen: false });
-  t.after(() => server.stop());
-  const admin = server.client(server.adminUser);
-  const kube = withLatency(admin, clock);
-  const log = memoryLog();
-  const replica = (
-    id: string,
-    { prepare, ...options }: Partial<RunShardedOptions> & { prepare?: Prepare } = {},
-  ) => {
-    const stop = new AbortController();
-    const self = {
-      id,
-      stop,
-      membership: undefined as Membership | undefined,
-      starts: 0,
-      ended: Promise.resolve() as Promise<unknown>,
-    };
-    self.ended = runSharded(
-      {
-        kube,
-        clock,
-        random: seededRandom(id),
-        log,
-        namespace: 'default',
-        name: GROUP,
-        identity: id,
-        ...options,
-      },
-      async (membership, signal) => {
-        self.membership = membership;
-        self.starts += 1;
-        if (prepare) membership.beforeGain(prepare);
-        membership.start();
-        await new Promise<void>((resolve) =>
-          signal.addEventListener('abort', () => resolve(), { once: true }),
-        );
-      },
-      stop.signal,
-    ).catch((error: unknown) => error);
-    return self;
-  };
-  type Replica = ReturnType<typeof replica>;
-  return {
-    clock,
-    admin,
-    kube,
-    log,
-    replica,
-    /** The owner of each key; fails when there are two. */
-    owners(replicas: readonly Replica[]): (string | undefined)[] {
-      return KEYS.map((key) => {
-        const [first, ...others] = replicas.filter(({ membership }) => membership?.owns(key));
-        assert.equal(others.length, 0, `${key} is owned by ${first?.id} and ${others[0]?.id}`);
-        return first?.id;
-      });
-    },
-    memberLease: (id: string) => ({ namespace: 'default', name: `${GROUP}.${id}` }),
-  };
-}
-
-type ShardedWorld = Awaited<ReturnType<typeof shardedWorld>>;
-type LeaseName = ReturnType<ShardedWorld['memberLease']>;
-
-/** Under virtual time something must happen for time to pass. */
-function withLatency(inner: KubeClient, clock: VirtualClock): KubeClient {
-  const later =
-    (call: (...given: never[]) => Promise<unknown>) =>
-    async (...given: never[]) => {
-      await clock.sleep(2);
-      return call(...given);
-    };
-  const { get, list, create, update, patch, delete: remove } = inner;
-  const delayed = { get, list, create, update, patch, delete: remove } as never as Record<string, never>;
-  for (const [name, call] of Object.entries(delayed)) delayed[name] = later(call) as never;
-  return { ...inner, ...delayed } as KubeClient;
-}
-
-/** A client whose watches can fall silent, and whose updates can fail. */
-function withSwitch(inner: KubeClient) {
-  const self = { kube: inner, isSilent: false, isCut: false };
-  self.kube = {
-    ...inner,
-    async *watch(...given: Parameters<KubeClient['watch']>) {
-      for await (const event of inner.watch(...given)) if (!self.isSilent) yield event;
-    },
-    async update(...given: Parameters<KubeClient['update']>) {
-      if (self.isCut) throw new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' });
-      return inner.update(...given);
-    },
-  } as KubeClient;
-  return self;
-}
-
-const isWhole = (owners: readonly (string | undefined)[]): boolean => !owners.includes(undefined);
+import {
+  DURATION_MS,
+  GROUP,
+  isWhole,
+  KEYS,
+  type LeaseName,
+  type ShardedWorld,
+  shardedWorld,
+  withSwitch,
+} from './testing/sharded-world.ts';
 
 test('[SCL-1] a replica that joins and one that leaves move only what must move, at once', async (t) => {
   const { clock, replica, owners, admin } = await shardedWorld(t);
@@ -318,111 +219,6 @@ test('[SCL-1] two releases that disagree about hashing never work at the same ti
   await clock.runUntil(() => owners([old, next]).every((owner) => owner === 'next'), 10_000);
 });
 
-test('[SCL-1] the last replica leaves while a newcomer cannot write its own Lease yet: the newcomer works only with the Lease of the group', async (t) => {
-  const { clock, replica, owners, kube, admin } = await shardedWorld(t);
-  const a = replica('a');
-  await clock.runUntil(() => isWhole(owners([a])), 10_000);
-  const held = Promise.withResolvers<void>();
-  const create = async (...given: Parameters<KubeClient['create']>) => {
-    await held.promise;
-    return kube.create(...given);
-  };
-  const b = replica('b', { kube: { ...kube, create } as KubeClient });
-  await clock.advance(500);
-  a.stop.abort();
-  await clock.runUntil(a.ended, 10_000);
-  held.resolve();
-  await clock.runUntil(() => isWhole(owners([b])), 10_000);
-  const { spec } = await admin.get(leases, { namespace: 'default', name: GROUP });
-  assert.equal(spec?.holderIdentity, GROUP_IDENTITY);
-});
-
-test('[SCL-1] a replica hangs, the last one of the others leaves and releases the Lease of the group to a program without shares: the replica that hung does not act beside that', async (t) => {
-  const { clock, replica, owners, kube, log } = await shardedWorld(t);
-  const hanging = withSwitch(kube);
-  let renewedAtMs = 0;
-  const update = async (...given: Parameters<KubeClient['update']>) => {
-    const answer = await hanging.kube.update(...given);
-    if (given[1].metadata.name === GROUP) renewedAtMs = clock.monotonicMs();
-    return answer;
-  };
-  const a = replica('a', { kube: { ...hanging.kube, update } as KubeClient });
-  const b = replica('b');
-  await clock.runUntil(() => isWhole(owners([a, b])) && new Set(owners([a, b])).size === 2, 10_000);
-  let isLedByOther = false;
-  const stopOther = new AbortController();
-  const other = runWithLease(
-    { kube, clock, random: seededRandom('o'), log, namespace: 'default', name: GROUP, identity: 'other' },
-    async (leading) => {
-      isLedByOther = true;
-      await new Promise<void>((resolve) => leading.addEventListener('abort', () => resolve()));
-      isLedByOther = false;
-    },
-    stopOther.signal,
-  );
-  const before = renewedAtMs;
-  await clock.runUntil(() => renewedAtMs > before, 20_000);
-  Object.assign(hanging, { isSilent: true, isCut: true });
-  await clock.advance(DURATION_MS + 150);
-  b.stop.abort();
-  await clock.runUntil(() => isLedByOther, 2_000);
-  Object.assign(hanging, { isSilent: false, isCut: false });
-  for (let passed = 0; passed < 20_000; passed += 5) {
-    await clock.advance(5);
-    assert.ok(!isLedByOther || !owners([a]).includes('a'), `${passed} ms later`);
-  }
-  assert.ok(isLedByOther);
-  stopOther.abort();
-  await clock.runUntil(other, 1_000);
-});
-
-for (const [what, isPreparing, isLost] of [
-  ['the list of Leases', false, false],
-  ['the list of Leases, and the Lease of the replica is lost', false, true],
-  ['the list of objects, and the Lease of the replica is lost', true, true],
-] as const) {
-  test(`[SCL-1] a newcomer gets no answer to ${what}: it takes its share all the same`, async (t) => {
-    const { clock, replica, owners, kube } = await shardedWorld(t);
-    const cut = withSwitch(kube);
-    let hung = 0;
-    let hangs = false;
-    /** As on a connection that is dead: only the one who asked can end it. */
-    const hang = (signal?: AbortSignal): Promise<never> => {
-      hung++;
-      hangs = false;
-      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-    };
-    const list = (...given: Parameters<KubeClient['list']>) =>
-      hangs && !isPreparing ? hang(given[1]?.signal) : kube.list(...given);
-    const a = replica('a', {
-      kube: { ...cut.kube, list } as KubeClient,
-      prepare: () => (hangs && isPreparing ? hang() : undefined),
-    });
-    await clock.runUntil(() => a.membership !== undefined, 10_000);
-    hangs = true;
-    await clock.runUntil(() => hung > 0, 10_000);
-    if (isLost) {
-      cut.isCut = true;
-      await clock.advance(DURATION_MS);
-      cut.isCut = false;
-    }
-    const fromMs = clock.monotonicMs();
-    await clock.runUntil(() => isWhole(owners([a])), 100_000);
-    assert.equal(hung, 1);
-    assert.ok(clock.monotonicMs() - fromMs < 3 * DURATION_MS, `${clock.monotonicMs() - fromMs} ms`);
-  });
-}
-
-test('[SCL-1] lists of Leases take longer than a renewal may: a replica takes its share all the same', async (t) => {
-  const { clock, replica, owners, kube } = await shardedWorld(t);
-  const list = async (...given: Parameters<KubeClient['list']>) => {
-    await clock.sleep(2 * DURATION_MS, given[1]?.signal);
-    return kube.list(...given);
-  };
-  const a = replica('a', { kube: { ...kube, list } as KubeClient });
-  await clock.runUntil(() => isWhole(owners([a])), 30 * DURATION_MS);
-});
-
 test('[SCL-1] a replica ends that is stopped before it could write its Lease', async (t) => {
   const { clock, replica, kube } = await shardedWorld(t);
   const create = () => Promise.reject(new KubeError({ reason: 'Unreachable', code: 0, message: 'cut' }));
@@ -432,32 +228,6 @@ test('[SCL-1] a replica ends that is stopped before it could write its Lease', a
   assert.equal(await clock.runUntil(a.ended, 10_000), undefined);
   assert.equal(a.starts, 0);
 });
-
-for (const [what, isPreparing] of [
-  ['Leases cannot be listed', false],
-  ['caches cannot be brought up to date', true],
-] as const) {
-  test(`[SCL-1] ${what} while Leases can be written: a replica tries again, but less and less often`, async (t) => {
-    const { clock, replica, owners, kube, log } = await shardedWorld(t);
-    let tries = 0;
-    let fails = true;
-    const fail = async (isHere: boolean): Promise<void> => {
-      if (!fails || !isHere) return;
-      tries++;
-      throw new KubeError({ reason: 'InternalError', code: 500, message: 'on purpose' });
-    };
-    const list = async (...given: Parameters<KubeClient['list']>) => {
-      await fail(!isPreparing);
-      return kube.list(...given);
-    };
-    const a = replica('a', { kube: { ...kube, list } as KubeClient, prepare: () => fail(isPreparing) });
-    await clock.advance(20_000);
-    assert.ok(tries > 10 && tries < 30, `${tries} tries`);
-    assert.ok(log.lines.length < 50, `${log.lines.length} lines`);
-    fails = false;
-    await clock.runUntil(() => isWhole(owners([a])), DURATION_MS);
-  });
-}
 
 for (const forbidden of [['create', 'update'], ['list']] as const) {
   test(`[SCL-1] without the right to ${forbidden.join(' and ')} Leases a replica ends with a message and acts on nothing`, async (t) => {
