@@ -53,6 +53,29 @@ test('[SCL-1] lists of Leases take longer than a renewal may: a replica takes it
   await clock.runUntil(() => isWhole(owners([a])), 30 * DURATION_MS);
 });
 
+test('[SCL-1] a replica stops while it reads the Leases: it does not bring caches up to date that have stopped', async (t) => {
+  const { clock, replica, kube } = await shardedWorld(t);
+  let prepared = 0;
+  const list = async (...given: Parameters<KubeClient['list']>) => {
+    const answer = await kube.list(...given);
+    if (a.membership?.state.published.length) {
+      a.stop.abort();
+      await clock.sleep(50);
+    }
+    return answer;
+  };
+  const a = replica('a', {
+    kube: { ...kube, list } as KubeClient,
+    prepare() {
+      prepared++;
+      return Promise.reject(new Error('the informer has stopped'));
+    },
+  });
+  await clock.runUntil(a.ended, 10_000);
+  await clock.advance(1_000);
+  assert.equal(prepared, 0);
+});
+
 for (const [what, isPreparing] of [
   ['Leases cannot be listed', false],
   ['caches cannot be brought up to date', true],

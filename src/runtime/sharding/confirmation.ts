@@ -96,9 +96,13 @@ export class Confirmation {
       const isGain = division.gainsBy(members);
       const owned: Owns = (key) => division.gives(key) || division.isBusy(key);
       const willOwn: Owns = (key) => division.givesUnder(members, key);
-      if (isGain)
-        for (const prepare of gains.preparations)
+      if (isGain) {
+        for (const prepare of gains.preparations) {
+          // Nothing would handle the rejection of one that is begun now.
+          term.signal.throwIfAborted();
           await untilAborted(Promise.resolve(prepare(owned, willOwn)), term.signal);
+        }
+      }
       this.#succeeded();
       const decision = decide();
       if (lost.aborted || lease.isUnsure) return;
