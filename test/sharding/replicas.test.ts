@@ -18,7 +18,7 @@ import { createEventRecorder } from '../../src/runtime/events/create-event-recor
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
-import { GROUP_IDENTITY } from '../../src/runtime/sharding/run-sharded.ts';
+import { GROUP_IDENTITY } from '../../src/runtime/sharding/group-lease.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
 import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
 

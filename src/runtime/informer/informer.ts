@@ -33,8 +33,9 @@ export interface InformerHandler<T extends KubeObject> {
 
 export interface SubscribeOptions {
   /**
-   * Replays a large cache in slices, so that other work is not held up. The replay goes on after `subscribe` has returned: an
-   * object that changes before its turn comes as `updated` first, and as `added` after that.
+   * Replays a large cache in slices, so that other work is not held up. The replay goes on after `subscribe` has returned, also
+   * where the informer is synced: an object that changes before its turn comes as `updated` first, and as `added` after that;
+   * one that is deleted before its turn comes as `deleted` only.
    */
   inSlices?: boolean;
 }
@@ -53,14 +54,18 @@ export interface Informer<T extends KubeObject> {
   indexValues(name: string): Iterable<string>;
   /** Replays what is cached as `added`, then follows. Returns unsubscribe. */
   subscribe(handler: InformerHandler<T>, options?: SubscribeOptions): () => void;
-  /** Resolves once the first list is in the cache and handlers have seen it; rejects when `signal` aborts. */
+  /**
+   * Resolves once the first list is in the cache and handlers have seen it, except those that are still being replayed to
+   * (`inSlices`); rejects when `signal` aborts.
+   */
   synced(signal?: AbortSignal): Promise<void>;
   readonly hasSynced: boolean;
   /** The resourceVersion of the cache: an older object that is not in it is gone. '' before the first list. */
   readonly resourceVersion: string;
   /**
    * Lists again. Resolves when the cache shows at least what the server had at the time of the call, however late or silent
-   * the watch is; rejects when the informer has stopped. Calls that come before the list has begun share it.
+   * the watch is; rejects when the informer has stopped. Calls that come before the list has begun share it. It does not
+   * wait for the next regular attempt where the last one failed, or the kind is absent.
    */
   refresh(): Promise<void>;
   /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */

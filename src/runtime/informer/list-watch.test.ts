@@ -70,14 +70,14 @@ const cases: Case[] = [
     given: paged,
     when: failure('InternalError', 500),
     then: { phase: { name: 'waiting', then: 'list' }, failures: 1 },
-    effects: ['unstage', 'report', { kind: 'wait', delayMs: 800 }],
+    effects: ['unstage', 'report', { kind: 'wait', delayMs: 800, orderedMs: 0 }],
   },
   {
     name: 'a server that says when to come back is believed',
     given: paged,
     when: failure('TooManyRequests', 429, 20),
     then: { phase: { name: 'waiting', then: 'list' } },
-    effects: ['unstage', 'report', { kind: 'wait', delayMs: 20_000 }],
+    effects: ['unstage', 'report', { kind: 'wait', delayMs: 20_000, orderedMs: 20_000 }],
   },
   {
     name: 'a kind that is missing is an error',
@@ -196,7 +196,7 @@ const cases: Case[] = [
     given: watching,
     when: { kind: 'ended', livedMs: 5 },
     then: { phase: { name: 'waiting', then: 'watch' }, failures: 1 },
-    effects: ['report', { kind: 'wait', delayMs: 800 }],
+    effects: ['report', { kind: 'wait', delayMs: 800, orderedMs: 0 }],
   },
   {
     name: 'a dropped connection that had brought something is resumed at once',
@@ -210,7 +210,7 @@ const cases: Case[] = [
     given: { ...watching, failures: 2 },
     when: failure('Unreachable', 0),
     then: { phase: { name: 'waiting', then: 'watch' }, failures: 3, resourceVersion: '10' },
-    effects: ['report', { kind: 'wait', delayMs: 3200 }],
+    effects: ['report', { kind: 'wait', delayMs: 3200, orderedMs: 0 }],
   },
   {
     name: 'a version that is gone: list now',
@@ -264,15 +264,29 @@ const cases: Case[] = [
   {
     name: 'after waiting, the watch resumes',
     given: { ...watching, phase: { name: 'waiting', then: 'watch' } },
-    when: { kind: 'waited' },
+    when: { kind: 'waited', isEarly: false },
     then: { phase: { name: 'watching', from: '10' } },
     effects: [],
   },
   {
     name: 'after waiting, a new list forgets what was staged',
     given: { ...watching, phase: { name: 'waiting', then: 'list' } },
-    when: { kind: 'waited' },
+    when: { kind: 'waited', isEarly: false },
     then: { phase: { name: 'listing', whole: false } },
+    effects: ['unstage'],
+  },
+  {
+    name: 'after a pause that was cut short the next ones begin short again',
+    given: { ...watching, failures: 7, phase: { name: 'waiting', then: 'list' } },
+    when: { kind: 'waited', isEarly: true },
+    then: { phase: { name: 'listing', whole: false }, failures: 0 },
+    effects: ['unstage'],
+  },
+  {
+    name: 'but not for a kind that is absent: that was the answer',
+    given: { ...watching, failures: 7, resourceVersion: '', phase: { name: 'waiting', then: 'list' } },
+    when: { kind: 'waited', isEarly: true },
+    then: { failures: 7 },
     effects: ['unstage'],
   },
 ];
@@ -328,7 +342,7 @@ const input: fc.Arbitrary<Input> = fc.oneof(
     failure('Invalid', 422),
     failure('BadAnswer', 200),
   ),
-  fc.constant<Input>({ kind: 'waited' }),
+  fc.constant<Input>({ kind: 'waited', isEarly: false }),
   fc.constant<Input>({ kind: 'doubted' }),
 );
 

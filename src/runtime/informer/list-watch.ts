@@ -38,7 +38,8 @@ export type Input<T extends KubeObject = KubeObject> =
   | { kind: 'failed'; error: unknown; livedMs: number }
   /** Somebody needs to know more than a watch promises. */
   | { kind: 'doubted' }
-  | { kind: 'waited' };
+  /** `isEarly`: somebody waits for a list. */
+  | { kind: 'waited'; isEarly: boolean };
 
 /** Done in order, at once, before the phase that comes with them is begun. */
 export type Effect<T extends KubeObject = KubeObject> =
@@ -52,8 +53,11 @@ export type Effect<T extends KubeObject = KubeObject> =
   | { kind: 'report'; error: unknown; then: 'list' | 'watch' }
   /** The optional kind is not installed, or not for us to read. */
   | { kind: 'absent'; error: unknown }
-  /** Sleep before the phase `waiting` ends; the performer adds jitter. */
-  | { kind: 'wait'; delayMs: number };
+  /**
+   * Sleep before the phase `waiting` ends; the performer adds jitter, and may end it after `orderedMs`, which is what the
+   * server asked for, when somebody waits for a list.
+   */
+  | { kind: 'wait'; delayMs: number; orderedMs: number };
 
 export interface Transition<T extends KubeObject = KubeObject> {
   readonly state: ListWatchState;
@@ -87,7 +91,7 @@ export function transition<T extends KubeObject>(state: ListWatchState, input: I
     case 'doubted':
       return onDoubted(state);
     case 'waited':
-      return onWaited(state);
+      return onWaited(state, input.isEarly);
   }
 }
 
@@ -246,9 +250,11 @@ function onDoubted<T extends KubeObject>(state: ListWatchState): Transition<T> {
   return { state: { ...state, phase: listPhase(state) }, effects: [{ kind: 'unstage' }] };
 }
 
-function onWaited<T extends KubeObject>(state: ListWatchState): Transition<T> {
-  if (state.phase.name !== 'waiting') return { state, effects: [] };
-  if (state.phase.then === 'watch') {
+function onWaited<T extends KubeObject>(before: ListWatchState, isEarly: boolean): Transition<T> {
+  if (before.phase.name !== 'waiting') return { state: before, effects: [] };
+  // Who waits for a list must not wait half a minute for the second attempt. A kind that is absent was answered.
+  const state = isEarly && before.resourceVersion !== '' ? { ...before, failures: 0 } : before;
+  if (before.phase.then === 'watch') {
     return { state: { ...state, phase: { name: 'watching', from: state.resourceVersion } }, effects: [] };
   }
   return { state: { ...state, phase: listPhase(state) }, effects: [{ kind: 'unstage' }] };
@@ -267,7 +273,7 @@ function retry<T extends KubeObject>(
     effects: [
       ...before,
       { kind: 'report', error, then },
-      { kind: 'wait', delayMs: Math.max(backoffMs(failures), retryAfterMs) },
+      { kind: 'wait', delayMs: Math.max(backoffMs(failures), retryAfterMs), orderedMs: retryAfterMs },
     ],
   };
 }
@@ -289,7 +295,7 @@ function absent<T extends KubeObject>(state: ListWatchState, error: unknown): Tr
       { kind: 'unstage' },
       { kind: 'swap' },
       { kind: 'absent', error },
-      { kind: 'wait', delayMs: backoffMs(failures) },
+      { kind: 'wait', delayMs: backoffMs(failures), orderedMs: 0 },
     ],
   };
 }

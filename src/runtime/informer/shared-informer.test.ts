@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodes, pods } from '../../api/kinds.ts';
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import { memoryLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
@@ -370,6 +371,79 @@ test('a refresh goes on through failures, and rejects when the informer stops', 
   await clock.settle();
   await rejected;
   await assert.rejects(informer.refresh(), /informer of nodes has stopped/);
+});
+
+const trouble = (code: number, retryAfterSeconds?: number): KubeError =>
+  new KubeError({
+    ...{ reason: 'InternalError', code, message: 'on purpose' },
+    ...(retryAfterSeconds !== undefined && { details: { retryAfterSeconds } }),
+  });
+
+interface RefreshCase extends InformerOptions<KubeObject> {
+  fail: (kube: MemoryKube) => void;
+  then?: (kube: MemoryKube) => void;
+  withinMs: number;
+  notWithinMs?: number;
+}
+
+const always = (error: KubeError): KubeError[] => Array.from({ length: 100 }, () => error);
+
+const refreshCases: Record<string, RefreshCase> = {
+  'a kind that is not installed': {
+    optional: true,
+    fail: (kube) => {
+      kube.installed = false;
+    },
+    withinMs: 10,
+  },
+  'a server that failed': {
+    fail: (kube) => kube.failures.push(...always(trouble(503))),
+    then: (kube) => kube.failures.splice(0),
+    withinMs: 10,
+  },
+  'a server that fails a little longer': {
+    fail: (kube) => kube.failures.push(...always(trouble(503))),
+    then: (kube) => kube.failures.splice(2),
+    withinMs: 5_000,
+  },
+  'a server that asked for a pause, which is kept': {
+    fail: (kube) => kube.failures.push(trouble(429, 200)),
+    withinMs: 122_000,
+    notWithinMs: 119_000,
+  },
+};
+
+for (const [what, { fail, then, withinMs, notWithinMs = 0, ...options }] of Object.entries(refreshCases)) {
+  test(`a refresh does not wait for the next regular attempt: ${what}`, async () => {
+    const { clock, kube, informers, informer, stop } = setUp(options);
+    kube.streams = false;
+    informers.start(stop.signal);
+    await clock.settle();
+    fail(kube);
+    kube.breakWatches(kubeError('NotFound', 404));
+    await clock.advance(80_000);
+    then?.(kube);
+    const before = kube.calls.length;
+    const fromMs = clock.monotonicMs();
+    await clock.runUntil(Promise.all([informer.refresh(), informer.refresh()]), 200_000);
+    const tookMs = clock.monotonicMs() - fromMs;
+    assert.ok(tookMs <= withinMs && tookMs >= notWithinMs, `${tookMs} ms`);
+    assert.ok(kube.calls.length - before <= 4, `${kube.calls.length - before} requests`);
+  });
+}
+
+test('refreshes one after another while the server fails are no reason to ask it more often', async () => {
+  const { clock, kube, informers, informer, stop } = setUp();
+  informers.start(stop.signal);
+  await clock.settle();
+  kube.failures.push(...Array.from({ length: 1_000 }, () => kubeError('Unreachable', 0)));
+  kube.breakWatches(kubeError('Unreachable', 0));
+  for (let passed = 0; passed < 60_000; passed += 100) {
+    informer.refresh().catch(() => {});
+    await clock.advance(100);
+  }
+  assert.ok(kube.calls.length < 15, `${kube.calls.length} requests`);
+  stop.abort();
 });
 
 test('synced rejects when its signal aborts', async () => {

@@ -22,6 +22,7 @@ import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type ListWatchState, transition } from './list-watch.ts';
 import { logAbsent, logFailure } from './log-failure.ts';
 import { resync } from './resync.ts';
+import { RetryPause } from './retry-pause.ts';
 import { StagedList } from './staged-list.ts';
 import { type Change, Store } from './store.ts';
 import { Subscribers } from './subscribers.ts';
@@ -52,7 +53,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #hasSynced = false;
   #resourceVersion = '';
   #saidAbsent = false;
-  #delayMs = 0;
+  readonly #pause: RetryPause;
+  #retry = { delayMs: 0, orderedMs: 0 };
   #stopped = false;
 
   constructor(resource: Resource<T>, options: InformerOptions<T>, ports: InformerPorts) {
@@ -63,6 +65,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#metrics = areRead(ports.metrics) ? informerMetrics(ports.metrics, resource) : undefined;
     this.#subscribers = new Subscribers(this.#log);
     this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
+    this.#pause = new RetryPause(ports.clock);
     this.#staged = new StagedList(this.#store, (object) => this.#prepare(object));
   }
 
@@ -120,7 +123,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     const listed = Promise.withResolvers<void>();
     this.#asked.push(listed);
     this.#endWatch?.();
+    if (this.#mayHurry) this.#pause.cut();
     return listed.promise;
+  }
+
+  /** Once: what is asked for while an earlier refresh is tried again waits with that one, so that failures do not hot-loop. */
+  get #mayHurry(): boolean {
+    return this.#asked.length > 0 && this.#awaited.length === 0;
   }
 
   async waitFor(
@@ -172,9 +181,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       case 'watching':
         return this.#follow(state, { resourceVersion: phase.from }, signal);
       case 'waiting': {
-        const jittered = this.#delayMs * (1 + this.#ports.random.next());
-        await this.#ports.clock.sleep(jittered, signal).catch(() => {});
-        return this.#step(state, { kind: 'waited' });
+        const { delayMs, orderedMs } = this.#retry;
+        const jitteredMs = delayMs * (1 + this.#ports.random.next());
+        const pause = { delayMs: jitteredMs, orderedMs, isCut: this.#mayHurry };
+        const isEarly = await this.#pause.wait(pause, signal);
+        return this.#step(state, { kind: 'waited', isEarly });
       }
     }
   }
@@ -278,7 +289,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         logFailure(this.#log, effect.error, effect.then);
         return;
       case 'wait':
-        this.#delayMs = effect.delayMs;
+        this.#retry = effect;
         return;
     }
   }

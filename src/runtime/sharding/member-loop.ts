@@ -40,7 +40,7 @@ export class MemberLoop {
     this.#oldLeases = new OldLeases(parts.member);
   }
 
-  /** Renews until `signal` aborts. Rejects when Leases cannot be written at all. */
+  /** Renews until `signal` aborts. Rejects when this member may not read or write Leases. */
   async run(signal: AbortSignal): Promise<void> {
     const { member, bell, lease } = this.#parts;
     while (!signal.aborted) {
@@ -68,6 +68,7 @@ export class MemberLoop {
       onLost();
       return times.renewPeriodMs;
     }
+    if (confirmation.refusal !== undefined) throw confirmation.refusal;
     const decision = decide();
     this.#tell(decision);
     const { members } = decision;

@@ -21,9 +21,6 @@ import { Peers } from './peers.ts';
 import { HASH_VERSION, ownerOf } from './rendezvous.ts';
 import type { Shares } from './shares.ts';
 
-/** A division that changed while it was confirmed is confirmed again soon. */
-const CONFIRM_AGAIN_MS = 10;
-
 export interface MembershipOptions extends Omit<Member, 'hash'> {
   /** Of the members' Leases: with the label of this group. */
   leases: Informer<Lease>;
@@ -67,13 +64,15 @@ export class Membership implements Shares {
       this.#bell.ring();
     });
     this.#confirmation = new Confirmation({
+      clock,
       log,
+      readMs: member.times.durationMs,
       lease: this.#lease,
       peers: this.#peers,
       division: this.#division,
       gains: this.#gains,
       decide: () => this.#decide(),
-      onUnfinished: () => clock.setTimeout(() => this.#bell.ring(), CONFIRM_AGAIN_MS),
+      onUnfinished: (delayMs) => clock.setTimeout(() => this.#bell.ring(), delayMs),
     });
     this.#loop = new MemberLoop({
       member,
@@ -161,18 +160,18 @@ export class Membership implements Shares {
   rejoin(): void {
     this.#lease.rejoin();
     this.#division.rejoin();
-    this.#confirmation.isNeeded = false;
+    this.#confirmation.rejoin();
     this.#gains.clear();
     this.#isStarted = false;
     this.#bell.ring();
   }
 
-  /** Resolves once there is a Lease of this member, which others see. */
+  /** Resolves once there is a Lease of this member, which others see. `rejoin` gives a new one. */
   get announced(): Promise<void> {
     return this.#lease.announced;
   }
 
-  /** Renews until `signal` aborts. Rejects when Leases cannot be written at all. */
+  /** Renews until `signal` aborts. Rejects when this member may not read or write Leases. */
   run(signal: AbortSignal): Promise<void> {
     return this.#loop.run(signal);
   }

@@ -24,7 +24,7 @@ export class OwnLease {
   #published: Claim = NO_CLAIM;
   #isUnsure = false;
   #isAnnounced = false;
-  readonly #announced = Promise.withResolvers<void>();
+  #announced = Promise.withResolvers<void>();
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #listensUntilMs = Number.POSITIVE_INFINITY;
   #lost = new AbortController();
@@ -62,7 +62,7 @@ export class OwnLease {
     return this.#isAnnounced;
   }
 
-  /** Resolves once the first write ever was acknowledged. */
+  /** Resolves once the first write was acknowledged; `rejoin` gives a new one. */
   get announced(): Promise<void> {
     return this.#announced.promise;
   }
@@ -120,6 +120,7 @@ export class OwnLease {
     this.#lost = new AbortController();
     this.#published = NO_CLAIM;
     this.#listensUntilMs = Number.POSITIVE_INFINITY;
+    if (this.#isAnnounced) this.#announced = Promise.withResolvers<void>();
     this.#isAnnounced = false;
   }
 

@@ -14,12 +14,10 @@ import { childSignal } from '../time/child-signal.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { onAbort } from '../time/on-abort.ts';
 import { untilAborted } from '../time/until-aborted.ts';
+import { confirmGroupLease, GROUP_IDENTITY } from './group-lease.ts';
 import { groupLabel, LABEL_SHARDING_GROUP } from './member-record.ts';
 import { DEFAULT_MEMBER_DURATION_MS, memberTimes } from './member-times.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
-
-/** The holder of the single Lease, whichever replica renewed it. */
-export const GROUP_IDENTITY = 'berth-sharding-group';
 
 /** Replicas that start together write the single Lease at the same time. */
 const RETRY_CONFLICT_MS = 50;
@@ -68,11 +66,11 @@ export async function runSharded(
     working.abort(error);
   });
   try {
-    // First, so that nobody releases the single Lease as the last one: see releaseIfLast.
+    // First: a replica that may not write its own Lease must not keep the single one from others.
     await untilAborted(membership.announced, working.signal).catch(() => {});
     await runWithLease(
       { ...options, identity: GROUP_IDENTITY, releaseOnExit: false, retryConflictMs: RETRY_CONFLICT_MS },
-      (leading) => workInTurns(membership, work, leading),
+      (leading) => workInTurns(membership, options, work, leading),
       working.signal,
     );
     failed.signal.throwIfAborted();
@@ -86,15 +84,18 @@ export async function runSharded(
 
 async function workInTurns(
   membership: Membership,
+  options: RunShardedOptions,
   work: (membership: Membership, signal: AbortSignal) => Promise<void>,
   leading: AbortSignal,
 ): Promise<void> {
   while (!leading.aborted) {
-    const { lost } = membership;
+    const { lost, announced } = membership;
     const turn = childSignal(leading);
     const stopListening = onAbort(lost, () => turn.abort(lost.reason));
     if (lost.aborted) turn.abort(lost.reason);
     try {
+      await untilAborted(announced, turn.signal);
+      await confirmGroupLease(options, turn.signal);
       await work(membership, turn.signal);
     } catch (error) {
       if (!lost.aborted && !leading.aborted) throw error;
@@ -125,8 +126,9 @@ async function goodbye(membership: Membership, options: RunShardedOptions): Prom
 }
 
 /**
- * A replica that joins writes its own Lease before the single one. So either it is seen here, or its write of the single
- * Lease comes after the read below, and the release conflicts with it or is overwritten by it.
+ * A replica that joins or rejoins writes its own Lease, and then the single one before it acts. So either it is seen here, or
+ * its write of the single Lease comes after the read below: the release conflicts with that, or is overwritten by it, or the
+ * replica finds that another has the single Lease.
  */
 async function releaseIfLast(
   membership: Membership,
