@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodes, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { nodes, type PersistentVolume, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
 import { selectedNodeOf } from '../../api/volumes.ts';
 import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -135,6 +136,36 @@ test('a pod gets the room of one that is deleted while it is being bound', async
   await w.make(w.kube.patch(nodes, { name: 'n' }, { metadata: zoneA }, { type: 'merge' }));
   await w.settle();
   lag.release();
+  await w.settle();
+  assert.equal(await w.nodeOf(gone === 'one' ? 'two' : 'one'), 'n');
+});
+
+test('a pod gets the volume that another held, and could not reserve before it was deleted', async (t) => {
+  let gone: string | undefined;
+  const w = await schedulerWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      update: async <K extends KubeObject>(...call: Parameters<typeof kube.update<K>>) => {
+        if (call[0].plural === 'persistentvolumes' && gone === undefined) {
+          gone = (call[1] as unknown as PersistentVolume).spec.claimRef?.name ?? '';
+          await w.kube.delete(pods, { name: gone, namespace: 'default' }, { gracePeriodSeconds: 0 });
+          throw new KubeError({ reason: 'InternalError', code: 500, message: 'it is not written' });
+        }
+        return kube.update<K>(...call);
+      },
+    }),
+  });
+  await w.startScheduler();
+  await w.startBinder();
+  await w.storageClass('late', { provisioner: 'kubernetes.io/no-provisioner' });
+  await w.node('n');
+  await w.volume('only');
+  for (const name of ['one', 'two']) {
+    await w.claim(name);
+    await w.pod(name, [name], { nodeSelector: { zone: 'a' } });
+  }
+  await w.settle();
+  await w.make(w.kube.patch(nodes, { name: 'n' }, { metadata: zoneA }, { type: 'merge' }));
   await w.settle();
   assert.equal(await w.nodeOf(gone === 'one' ? 'two' : 'one'), 'n');
 });

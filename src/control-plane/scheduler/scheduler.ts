@@ -143,10 +143,14 @@ export function createScheduler(ports: SchedulerPorts): Controller {
         decision satisfies never;
     }
     const { placement, nodeName, plan } = decision;
+    let isPrepared = false;
     try {
       await writes.prepareVolumes(plan, placement, signal);
+      isPrepared = true;
     } finally {
       for (const release of decision.releases) release();
+      // No event tells that a held volume is free after all. Pods that hold one do not wait, and are not woken here.
+      if (!isPrepared && decision.releases.length > 0) wake('volumes');
     }
     // The binding of these claims wakes the pod for another run.
     if (!decision.allBound) return done;
