@@ -59,6 +59,14 @@ const namespaceChanges = changesOf(namespaces);
 const ephemeral = { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } };
 const set = objectsLike('web', inNamespace);
 const named = (name: string, namespace = 'ns') => ({ ...claim(), metadata: { name, namespace, uid: name } });
+const owned = (name: string) => {
+  const { metadata, ...rest } = named(name);
+  return { ...rest, metadata: { ...metadata, ownerReferences: [{ kind: 'Pod', name: 'web-0', uid: 'x' }] } };
+};
+const ending = (name: string) => {
+  const { metadata, ...rest } = named(name);
+  return { ...rest, metadata: { ...metadata, deletionTimestamp } };
+};
 const label = { metadata: { labels: { a: 'b' } } };
 
 const waitingClaim: [Resource, object][] = [[persistentVolumeClaims, claim()]];
@@ -397,7 +405,25 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
       ['a member of a set that is gone', podChanges(undefined, named('web-0')), []],
       ['a pod without an ordinal', podChanges(undefined, named('web')), [], [[statefulSets, set()]]],
       ['a pod of another set', podChanges(undefined, named('db-0')), [], [[statefulSets, set()]]],
-      ['a member’s claim', claims(undefined, named('data-web-0')), [], [[statefulSets, set()]]],
+      ['a member’s claim', claims(undefined, named('data-web-0')), ['statefulsets'], [[statefulSets, set()]]],
+      [
+        'a member’s claim that loses its owner',
+        claims(owned('data-web-0'), named('data-web-0')),
+        ['statefulsets'],
+        [[statefulSets, set()]],
+      ],
+      [
+        'a member’s claim that is being deleted',
+        claims(named('data-web-0'), ending('data-web-0')),
+        ['statefulsets'],
+        [[statefulSets, set()]],
+      ],
+      [
+        'another status of a member’s claim',
+        claims(named('data-web-0'), { ...named('data-web-0'), status: { phase: 'Bound' } }),
+        [],
+        [[statefulSets, set()]],
+      ],
       [
         'the end of a member’s claim',
         claims(named('data-web-0'), undefined),

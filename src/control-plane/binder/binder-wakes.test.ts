@@ -11,12 +11,14 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import { ANN_BIND_COMPLETED } from '../../api/well-known.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { changesOf } from '../../runtime/informer/testing/woken-loops.ts';
 import { objectsLike, testWakes, type WakeRow } from '../testing/wake-rows.ts';
 import { createBinder } from './binder.ts';
 import { isComplete, volumeUnbound } from './binding.ts';
 import { createClaimReconciler } from './claim-reconciler.ts';
+import { VolumePool } from './volume-pool.ts';
 
 const claim = objectsLike('c', {
   metadata: { namespace: 'ns', annotations: { [ANN_BIND_COMPLETED]: 'yes' } },
@@ -142,8 +144,49 @@ for (const [name, pods, message] of waiting)
       classes: informers.of(storageClasses),
       nodes: { get: () => undefined } as never,
       podsOf: () => pods,
+      lookAtClaim: () => {},
       recorder: { event: (...event: string[]) => void told.push(event[3] ?? '') } as never,
     });
     await reconcile('ns/c', { signal: new AbortController().signal } as never);
     assert.deepEqual(told, [message]);
+  });
+
+for (const isWritten of [true, false])
+  test(`a claim that came while the only volume was held is ${isWritten ? 'not ' : ''}looked at again when that ${isWritten ? 'is' : 'could not be'} reserved`, async () => {
+    const informers = manualInformers();
+    const volumeCache = informers.of(persistentVolumes);
+    const pool = new VolumePool(volumeCache, new ReadYourWrites(volumeCache));
+    informers.change(persistentVolumes, undefined, {
+      metadata: { name: 'pv', resourceVersion: '1' },
+      spec: { storageClassName: 'slow', capacity: { storage: '1Gi' } },
+      status: { phase: 'Available' },
+    });
+    const written = Promise.withResolvers<never>();
+    const woken: string[] = [];
+    const asking = (key: string) => ({
+      metadata: { name: key.slice('ns/'.length), namespace: 'ns', uid: key },
+      spec: { storageClassName: 'slow' },
+      status: { phase: 'Pending' },
+    });
+    const reconcile = createClaimReconciler({
+      objects: {
+        claims: { get: asking },
+        volumes: volumeCache,
+        writeVolume: () => written.promise,
+        setVolumePhase: () => Promise.reject(new Error('the phase is not written')),
+      } as never,
+      pool,
+      classes: informers.of(storageClasses),
+      nodes: { get: () => undefined } as never,
+      podsOf: () => [],
+      lookAtClaim: (key) => void woken.push(key),
+      recorder: { event() {} } as never,
+    });
+    const run = (key: string) => reconcile(key, { signal: new AbortController().signal } as never);
+    const first = run('ns/a');
+    await run('ns/b');
+    if (isWritten) written.resolve({ metadata: { name: 'pv' } } as never);
+    else written.reject(new Error('the volume is not written'));
+    await assert.rejects(first, isWritten ? /the phase/ : /the volume/);
+    assert.deepEqual(woken, isWritten ? [] : ['ns/b']);
   });

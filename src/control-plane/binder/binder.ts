@@ -71,6 +71,7 @@ export function createBinder(ports: ControllerPorts): Controller {
       classes,
       nodes: nodeCache,
       podsOf: indexPodsByClaim(podCache),
+      lookAtClaim: (key) => claimLoop.add(key),
       recorder,
     }),
   });

@@ -19,11 +19,13 @@ export interface ClaimReconcilerPorts {
   classes: Informer<StorageClass>;
   nodes: Informer<Node>;
   podsOf(claimKey: string): readonly Pod[];
+  /** Reconciles another claim soon. */
+  lookAtClaim(claimKey: string): void;
   recorder: EventRecorder;
 }
 
 export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
-  const { objects, pool, classes, nodes, podsOf, recorder } = ports;
+  const { objects, pool, classes, nodes, podsOf, lookAtClaim, recorder } = ports;
 
   function findVolume(
     claim: PersistentVolumeClaim,
@@ -80,16 +82,20 @@ export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
     signal: AbortSignal,
   ): Promise<void> {
     const release = pool.hold(volume);
+    let isReserved = false;
     try {
       const reserved = volumeBoundTo(volume, claim);
       const bound = reserved ? await objects.writeVolume(reserved, signal) : volume;
+      isReserved = true;
       await objects.setVolumePhase(bound, { phase: 'Bound' }, signal);
       const named = claimBoundTo(claim, bound);
       const current = named ? await objects.writeClaim(named, signal) : claim;
       const status = claimStatusBoundTo(current, bound);
       if (status) await objects.writeClaimStatus(status, signal);
     } finally {
-      release();
+      const passedOver = release();
+      // Only those that came meanwhile, never this claim: two that cannot write must not wake each other for ever.
+      if (!isReserved) for (const key of passedOver) lookAtClaim(key);
     }
   }
 

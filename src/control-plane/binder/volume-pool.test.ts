@@ -56,7 +56,7 @@ test('a volume that is held, or was just given away, is not matched', () => {
   assert.equal(match(), 'a');
   const release = pool.hold(volume('a'));
   assert.equal(match(), 'b');
-  release();
+  assert.deepEqual([...release()], ['ns/c'], 'it passed over the volume');
   assert.equal(match(), 'a');
   const given = volume('a', { claimRef: { namespace: 'ns', name: 'd' } });
   latest.wrote({ ...given, metadata: { ...given.metadata, resourceVersion: '2' } });

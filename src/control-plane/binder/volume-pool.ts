@@ -19,7 +19,8 @@ const freeInClass = (volume: PersistentVolume): string[] =>
 export class VolumePool {
   readonly #informer: Informer<PersistentVolume>;
   readonly #latest: ReadYourWrites<PersistentVolume>;
-  readonly #held = new Set<string>();
+  /** By name, the claims that passed over it meanwhile. */
+  readonly #held = new Map<string, Set<string>>();
 
   constructor(informer: Informer<PersistentVolume>, latest: ReadYourWrites<PersistentVolume>) {
     this.#informer = informer;
@@ -41,22 +42,32 @@ export class VolumePool {
     claim: PersistentVolumeClaim,
     { node, delayed }: { node: Node | undefined; delayed: boolean },
   ): PersistentVolume | undefined {
-    const own = matchVolume(claim, this.#current(this.naming(keyOf(claim))));
+    const key = keyOf(claim);
+    const own = matchVolume(claim, this.#current(this.naming(key), key));
     if (own !== undefined || (delayed && node === undefined)) return own;
-    const free = this.#current(this.#informer.byIndex(FREE_BY_CLASS, storageClassOf(claim) ?? ''));
+    const free = this.#current(this.#informer.byIndex(FREE_BY_CLASS, storageClassOf(claim) ?? ''), key);
     return matchVolume(claim, free, node);
   }
 
-  /** Keeps a volume from being matched until the returned function is called. */
-  hold(volume: PersistentVolume): () => void {
+  /**
+   * Keeps a volume from being matched until the returned function is called. That returns the claims that passed over the
+   * volume: no event wakes them if it turns out to be free.
+   */
+  hold(volume: PersistentVolume): () => ReadonlySet<string> {
     const { name } = volume.metadata;
-    this.#held.add(name);
-    return () => this.#held.delete(name);
+    const passedOver = this.#held.get(name) ?? new Set();
+    this.#held.set(name, passedOver);
+    return () => {
+      this.#held.delete(name);
+      return passedOver;
+    };
   }
 
-  *#current(volumes: readonly PersistentVolume[]): Iterable<PersistentVolume> {
+  *#current(volumes: readonly PersistentVolume[], claimKey: string): Iterable<PersistentVolume> {
     for (const { metadata } of volumes) {
-      const volume = this.#held.has(metadata.name) ? undefined : this.#latest.get(metadata.name);
+      const passedOver = this.#held.get(metadata.name);
+      passedOver?.add(claimKey);
+      const volume = passedOver ? undefined : this.#latest.get(metadata.name);
       if (volume !== undefined) yield volume;
     }
   }

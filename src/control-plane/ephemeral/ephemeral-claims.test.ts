@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { events, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
 import { claim, pod } from '../testing/objects.ts';
@@ -72,6 +73,32 @@ test('a claim of that name that is not the pod’s is not taken; once it is gone
     'default/p-scratch',
     (object) => object !== undefined && object.metadata.uid !== foreign.metadata.uid,
   );
+});
+
+test('a claim with another owner that the cache never showed makes room for the pod’s own', async (t) => {
+  let refusals = 0;
+  const started = await startControllers(t, [
+    {
+      account: 'ephemeral-volume-controller',
+      create: (ports) => {
+        /** As if a claim were there at the first attempt, and gone a moment later. */
+        const create: typeof ports.kube.create = async (resource, ...rest) => {
+          if (resource.plural !== 'persistentvolumeclaims' || refusals > 0)
+            return ports.kube.create(resource, ...rest);
+          refusals++;
+          throw new KubeError({ code: 409, reason: 'AlreadyExists', message: 'it is there' });
+        };
+        const get = async () => ({ metadata: { name: 'p-scratch', namespace: 'default', uid: 'x' } });
+        return createEphemeralClaims({
+          ...ports,
+          kube: Object.assign(Object.create(ports.kube), { create, get }),
+        });
+      },
+    },
+  ]);
+  await started.kube.create(pods, pod('p', { volumes: [scratch] }));
+  await started.settled(persistentVolumeClaims, 'default/p-scratch', (object) => object !== undefined);
+  assert.equal(refusals, 1);
 });
 
 test('pods that are ending get nothing', async (t) => {

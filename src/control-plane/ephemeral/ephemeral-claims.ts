@@ -14,13 +14,16 @@ import { claimNameOf, isTerminated } from '../../api/volumes.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done } from '../../runtime/queue/loop.ts';
+import { done, failed } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';
 
 const WORKERS = 16;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
+
+/** The cache may never show that claim, if it is deleted first: then its deletion is no event. */
+const foreignIsUnseen = failed({ why: 'the cache does not show a claim of another owner yet', quiet: true });
 
 export function createEphemeralClaims(ports: ControllerPorts): Controller {
   const { kube, informers, recorder } = ports;
@@ -38,23 +41,27 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
     async reconcile(key, { signal }) {
       const pod = podCache.get(key);
       if (!pod || !isWanting(pod)) return done;
+      let isUnseen = false;
       for (const volume of pod.spec.volumes ?? []) {
         const draft = claimFor(pod, volume);
         if (!draft) continue;
-        const existing = claims.get(keyOf(draft)) ?? (await create(pod, volume, draft, signal));
-        if (existing && !isMadeFor(existing, pod)) reportForeign(pod, volume, existing);
+        const cached = claims.get(keyOf(draft));
+        const existing = cached ?? (await create(pod, volume, draft, signal));
+        if (isMadeFor(existing, pod)) continue;
+        reportForeign(pod, volume, existing);
+        isUnseen ||= cached === undefined;
       }
-      return done;
+      return isUnseen ? foreignIsUnseen : done;
     },
   });
 
-  /** The existing claim of that name which does not belong to the pod, if any. */
+  /** The new claim, or the one of that name that the server has already. */
   async function create(
     pod: Pod,
     volume: PodVolume,
     draft: Draft<PersistentVolumeClaim>,
     signal: AbortSignal,
-  ): Promise<PersistentVolumeClaim | undefined> {
+  ): Promise<PersistentVolumeClaim> {
     const { name = '', namespace = '' } = draft.metadata;
     try {
       return await kube.create(persistentVolumeClaims, draft, { signal });
@@ -66,7 +73,7 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
     }
   }
 
-  /** No retry: the deletion of that claim enqueues the pod again. */
+  /** Once the cache shows that claim, its deletion enqueues the pod again. */
   function reportForeign(pod: Pod, volume: PodVolume, claim: PersistentVolumeClaim): void {
     const message = `ephemeral volume ${volume.name}: PVC ${keyOf(claim)} was not created for pod ${keyOf(pod)} (pod is not owner)`;
     recorder.event(pod, 'Warning', 'FailedBinding', message);

@@ -6,8 +6,9 @@ import type { KubeObject } from '../../api/object.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import type { Log } from '../../runtime/ports.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
 import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
+import { withDeadline } from '../../runtime/time/deadline.ts';
 import {
   blocks,
   decideDependent,
@@ -23,18 +24,21 @@ import type { OwnerLookup } from './owner-lookup.ts';
 const WAIT_FOR_CACHES_MS = 200;
 /** The owner's kind may be installed later. Discovery notices that; this interval is the safety net. */
 const LOOK_FOR_KIND_AGAIN_MS = 60_000;
+/** A kind that cannot be listed must not keep a worker for ever. */
+const LIST_AGAIN_WITHIN_MS = 60_000;
 
 export interface CollectorPorts {
   kube: KubeClient;
   graph: ObjectGraph;
   owners: OwnerLookup;
   recorder: EventRecorder;
+  clock: Clock;
   log: Log;
   enqueue(key: string): void;
 }
 
 export function createObjectCollector(ports: CollectorPorts): Reconcile {
-  const { kube, graph, owners, recorder, log, enqueue } = ports;
+  const { kube, graph, owners, recorder, clock, log, enqueue } = ports;
 
   return async (key, { signal }) => {
     const item = graph.find(key);
@@ -100,6 +104,7 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
     if (!orphans && !waitsForDependents(item.object)) return done;
     if (!graph.hasSynced) return requeueAfter(WAIT_FOR_CACHES_MS, 'caches are not synced yet');
     const { uid } = item.object.metadata;
+    if (orphans) await listAgain(item, signal);
     const dependents = graph.dependentsOf(uid);
     if (orphans) {
       for (const dependent of dependents) await disown(dependent, uid, signal);
@@ -113,6 +118,16 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
     }
     await removeFinalizer(item, FINALIZER_FOREGROUND, signal);
     return done;
+  }
+
+  /** A dependent that is overlooked keeps its reference, and is deleted with all that it holds once the owner is gone. */
+  function listAgain(item: GraphObject, signal: AbortSignal): Promise<void> {
+    const reason = () =>
+      new Error(
+        `list every kind, to orphan the dependents of ${graphKey(item)}: no answer; it is tried again`,
+      );
+    const deadline = { clock, delayMs: LIST_AGAIN_WITHIN_MS, reason, parent: signal };
+    return withDeadline(deadline, (either) => graph.listAgain(either));
   }
 
   async function disown(dependent: GraphObject, ownerUid: string, signal: AbortSignal): Promise<void> {

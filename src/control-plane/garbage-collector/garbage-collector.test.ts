@@ -12,10 +12,15 @@ import {
   customResourceDefinitions,
   events,
   nodes,
+  persistentVolumeClaims,
 } from '../../api/kinds.ts';
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { draft } from '../../apiserver/testing/test-server.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { aborted } from '../../runtime/time/until-aborted.ts';
+import { claim } from '../testing/objects.ts';
 import { type Started, startControllers } from '../testing/start-controllers.ts';
+import { testApi } from '../testing/test-api.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 
 const row = { account: 'generic-garbage-collector', create: createGarbageCollector };
@@ -142,6 +147,47 @@ test('orphans stay and have no owner any more', async (t) => {
   await gone(started, 'parent');
   const child = await started.kube.get(configMaps, named('child'));
   assert.deepEqual(child.metadata.ownerReferences ?? [], []);
+});
+
+test('a dependent stays without its owner although the watch was silent when it got it', async (t) => {
+  const api = await testApi(t);
+  let opened = 0;
+  let silenced = 0;
+  /** Claims are watched in silence, until somebody lists them again. */
+  const silenceable = (kube: KubeClient): KubeClient['watch'] =>
+    async function* (kind, options = {}) {
+      const mine = ++opened;
+      for await (const event of kube.watch(kind, options)) {
+        if (kind.plural === 'persistentvolumeclaims' && mine <= silenced && options.signal) {
+          await aborted(options.signal);
+          return;
+        }
+        yield event;
+      }
+    };
+  const isEnding = (object?: KubeObject) => object?.metadata.deletionTimestamp !== undefined;
+  const started = await startControllers(t, [row], {
+    server: {
+      adminUser: api.adminUser,
+      client: (user) => {
+        const kube = api.client(user);
+        if (user === api.adminUser) return kube;
+        return Object.assign(Object.create(kube), { watch: silenceable(kube) });
+      },
+    },
+  });
+  const { kube } = started;
+  const seen = await map(started, 'seen');
+  await kube.create(persistentVolumeClaims, claim('first', {}, { ownerReferences: [ownedBy(seen)] }));
+  await kube.delete(configMaps, named('seen'));
+  await started.settled(persistentVolumeClaims, 'default/first', isEnding);
+  const parent = await map(started, 'parent');
+  silenced = opened;
+  await kube.create(persistentVolumeClaims, claim('data', {}, { ownerReferences: [ownedBy(parent)] }));
+  await kube.delete(configMaps, named('parent'), { propagationPolicy: 'Orphan' });
+  await gone(started, 'parent');
+  const data = await kube.get(persistentVolumeClaims, named('data'));
+  assert.deepEqual(data.metadata.ownerReferences ?? [], []);
 });
 
 test('kinds that are installed later are collected', async (t) => {

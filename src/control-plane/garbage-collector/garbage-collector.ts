@@ -24,7 +24,7 @@ const DISCOVER_UNKNOWN_MS = 30_000;
 const PERIODIC = 'periodic';
 
 export function createGarbageCollector(ports: DiscoveringPorts): Controller {
-  const { kube, informers, discovery, recorder } = ports;
+  const { kube, informers, discovery, recorder, clock } = ports;
   const log = ports.log.with({ controller: 'garbage-collector' });
   const common = { ...ports, log, backoff: BACKOFF };
 
@@ -59,6 +59,7 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
       graph,
       owners,
       recorder,
+      clock,
       log,
       enqueue: (key) => objectLoop.add(key),
     }),

@@ -5,6 +5,7 @@ import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { keyOf } from '../../api/object.ts';
 import type { Informer, Informers } from '../../runtime/informer/informer.ts';
 import type { Discovery, ServedResource } from '../../runtime/kube/kube.ts';
+import { untilAborted } from '../../runtime/time/until-aborted.ts';
 
 /** A node of the graph: the object's resource and its metadata. */
 export interface GraphObject {
@@ -90,6 +91,13 @@ export class ObjectGraph {
 
   async synced(signal?: AbortSignal): Promise<void> {
     await Promise.all([...this.#served.values()].map(({ informer }) => informer.synced(signal)));
+  }
+
+  /** Lists every kind again, because a watch may be silent: then the graph shows at least what the server had at the call. */
+  async listAgain(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const lists = [...this.#served.values()].map(({ informer }) => informer.refresh());
+    await untilAborted(Promise.all(lists), signal);
   }
 
   find(key: string): GraphObject | undefined {

@@ -55,7 +55,10 @@ async function world({
   const kube = {
     async get(resource: Resource, { name, namespace }: { name: string; namespace?: string }) {
       reads.push([resource.plural, namespace, name].join('/'));
-      const found = live.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+      const found = live.find(
+        ({ kind = resource.kind, metadata }) =>
+          kind === resource.kind && metadata.name === name && metadata.namespace === namespace,
+      );
       if (!found) throw new KubeError({ code: 404, reason: 'NotFound', message: 'not found' } as never);
       return found;
     },
@@ -124,6 +127,17 @@ test('a thousand dependents of an owner that is gone cost one request, and one m
   }
   assert.deepEqual(reads, ['sets/ns/owner', 'sets/other/owner']);
 });
+
+const wrong: [string, Partial<OwnerReference>][] = [
+  ['name', { name: 'x' }],
+  ['kind', { apiVersion: 'v1', kind: 'Part' }],
+];
+for (const [what, change] of wrong)
+  test(`a reference with the wrong ${what} does not make an owner absent for those that name it rightly`, async () => {
+    const { lookup } = await world({ live: [{ ...object('owner'), kind: 'Set' }] });
+    assert.equal(await lookup.liveState(reference(change), dependent, never), 'absent');
+    assert.equal(await lookup.liveState(reference(), dependent, never), 'present');
+  });
 
 test('an owner that is there is asked for each time', async () => {
   const { lookup, reads } = await world({ live: [object('owner')] });

@@ -7,7 +7,10 @@ import type { KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
 import { type OwnerState, waitsForDependents } from './decide-dependent.ts';
 import type { GraphObject, ObjectGraph } from './object-graph.ts';
 
-/** A thousand dependents of one owner cause one request. A UID is never reused, so absence may be cached. */
+/**
+ * A thousand dependents of one owner cause one request. A UID is never reused, so absence may be cached: of the very
+ * owner that was asked for, because another reference may give the UID with its right name and kind.
+ */
 const ABSENT_OWNERS = 1000;
 
 export class OwnerLookup {
@@ -38,10 +41,11 @@ export class OwnerLookup {
     if (!resource || isOutOfReach(resource, dependent.object)) return 'unknown';
     const { namespace } = dependent.object.metadata;
     const place = resource.namespaced && namespace !== undefined ? { namespace } : {};
-    const remembered = `${reference.uid} ${place.namespace ?? ''}`;
+    const { apiVersion, kind, name, uid } = reference;
+    const remembered = [uid, apiVersion, kind, place.namespace, name].join(' ');
     if (this.#absent.get(remembered)) return 'absent';
-    const owner = await ifThere(this.#kube.get(resource, { name: reference.name, ...place }, { signal }));
-    if (owner?.metadata.uid === reference.uid) return waitsForDependents(owner) ? 'waiting' : 'present';
+    const owner = await ifThere(this.#kube.get(resource, { name, ...place }, { signal }));
+    if (owner?.metadata.uid === uid) return waitsForDependents(owner) ? 'waiting' : 'present';
     this.#absent.set(remembered, true);
     return 'absent';
   }

@@ -138,6 +138,43 @@ test('a pod is kept when the server knows its node, although the cache does not 
   assert.equal((await started.kube.get(pods, named('p'))).metadata.deletionTimestamp, undefined);
 });
 
+test('a pod goes with its node although the cache showed neither its coming nor its going', async (t) => {
+  let isThere = true;
+  let asked = 0;
+  const started = await startWith(t, (kube) => ({
+    get: async (...args: Parameters<typeof kube.get>) => {
+      if ((args[0] as { plural: string }).plural !== 'nodes' || !isThere) return kube.get(...args);
+      asked++;
+      return { metadata: { name: 'a' } } as never;
+    },
+  }));
+  await started.kube.create(pods, pod('p', { nodeName: 'a' }));
+  while (asked === 0) await setImmediate();
+  isThere = false;
+  await started.settled(pods, 'default/p', (object) => object === undefined);
+});
+
+test('a pod ends by itself on a node that is back in service, although the cache does not show that', async (t) => {
+  let asked = 0;
+  let isRepaired = true;
+  const started = await startWith(t, (kube) => ({
+    get: async (...args: Parameters<typeof kube.get>) => {
+      if ((args[0] as { plural: string }).plural !== 'nodes') return kube.get(...args);
+      asked++;
+      return isRepaired ? ({ metadata: { name: 'a' } } as never) : kube.get(...args);
+    },
+  }));
+  const { kube } = started;
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
+  await kube.create(nodes, { metadata: { name: 'a' }, spec: { taints } });
+  await kube.create(pods, pod('p', { nodeName: 'a' }, { finalizers: ['test/a'] }));
+  await kube.delete(pods, named('p'));
+  while (asked < 2) await setImmediate();
+  assert.notEqual((await kube.get(pods, named('p'))).status?.phase, 'Failed');
+  isRepaired = false;
+  await started.settled(pods, 'default/p', (object) => object?.status?.phase === 'Failed');
+});
+
 test('a pod is kept and tried again when the server does not answer about its node', async (t) => {
   let refusals = 0;
   const started = await startWith(t, (kube) => ({

@@ -5,9 +5,10 @@
 import { type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../api/object.ts';
 import { isTerminated } from '../../api/volumes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, requeueAfter } from '../../runtime/queue/loop.ts';
+import { done, failed, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByNode } from '../pods-by-node.ts';
@@ -17,6 +18,9 @@ const WORKERS = 8;
 const BACKOFF = { startMs: 200, maxMs: 60_000 };
 /** As in Kubernetes: a node that is registered again under its name keeps its pods. */
 export const QUARANTINE_MS = 40_000;
+
+/** What the server has may be gone again before the cache shows it: then no event comes, so it is looked at again. */
+const cacheIsBehind = failed({ why: 'the cache does not show its node as it is', quiet: true });
 
 export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: number } = {}): Controller {
   const { kube, informers, clock } = ports;
@@ -43,6 +47,11 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
         case 'nothing':
           return done;
         case 'delete':
+          // The taint may have been removed, unseen: then the node's kubelet runs again, and ends the pod itself.
+          if (nodeName !== '') {
+            const node = await liveNode(nodeName, signal);
+            if (!node || !isOutOfService(node)) return cacheIsBehind;
+          }
           await end(pod, step.why, signal);
           return done;
         case 'quarantine': {
@@ -50,7 +59,10 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
           missingSinceMs.set(nodeName, sinceMs);
           const leftMs = sinceMs + quarantineMs - clock.monotonicMs();
           if (leftMs > 0) return requeueAfter(leftMs, 'its node may come back');
-          if (await nodeExists(nodeName, signal)) return done;
+          if (await liveNode(nodeName, signal)) {
+            missingSinceMs.delete(nodeName);
+            return cacheIsBehind;
+          }
           await end(pod, 'its node no longer exists', signal);
           return done;
         }
@@ -58,15 +70,8 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
     },
   });
 
-  async function nodeExists(name: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await kube.get(nodes, { name }, { signal });
-      return true;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
-  }
+  const liveNode = (name: string, signal: AbortSignal): Promise<Node | undefined> =>
+    ifThere(kube.get(nodes, { name }, { signal }));
 
   /** Marked as Failed first, so that watchers see that it did not complete. */
   async function end(pod: Pod, why: string, signal: AbortSignal): Promise<void> {

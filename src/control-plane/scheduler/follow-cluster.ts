@@ -22,7 +22,7 @@ import type { CapacityBook } from './capacity-book.ts';
 import type { Placement } from './placement.ts';
 import { isBound } from './pod-volumes.ts';
 import type { SchedulerCache } from './scheduler-cache.ts';
-import type { Change, WaitingPods } from './waiting-pods.ts';
+import type { Change } from './waiting-pods.ts';
 
 /** Everything that the scheduler decides from. */
 export interface ClusterCaches {
@@ -43,7 +43,8 @@ export interface FollowClusterInit {
   cache: SchedulerCache;
   capacities: CapacityBook;
   podsOfClaim: (claimKey: string) => readonly Pod[];
-  waiting: WaitingPods;
+  /** Looks again at the pods that wait for such a change. */
+  wake(change: Change): void;
   /** Pods without a node; pods that got one are removed. */
   placements: Map<string, Placement>;
   loop: Pick<Loop, 'add' | 'forget'>;
@@ -51,11 +52,7 @@ export interface FollowClusterInit {
 
 /** Each subscription replays the cache. Returns a function that ends all subscriptions. */
 export function followCluster(init: FollowClusterInit): () => void {
-  const { caches, cache, capacities, podsOfClaim, waiting, placements, loop } = init;
-
-  function wake(change: Change): void {
-    for (const key of waiting.woken(change)) loop.add(key);
-  }
+  const { caches, cache, capacities, podsOfClaim, wake, placements, loop } = init;
 
   const wakeOn = (change: Change) => ({
     added: () => wake(change),

@@ -65,8 +65,9 @@ test('an assumed pod keeps its place until the server shows another, or it is gi
   of.assume(pod('p'), 'a');
   assert.equal(of.setPod(pod('p')), false, 'the server does not know yet');
   assert.deepEqual(podsOn(of, 'a'), ['ns/p']);
-  of.setPod(pod('p', 'b'));
-  assert.deepEqual([podsOn(of, 'a'), podsOn(of, 'b')], [[], ['ns/p']]);
+  assert.equal(of.setPod(pod('p', 'b')), true, 'there is room where it was assumed');
+  assert.equal(of.setPod(pod('p', 'b')), false);
+  assert.deepEqual([podsOn(of, 'a'), podsOn(of, 'b'), of.nodeOf('ns/p')], [[], ['ns/p'], 'b']);
   of.forget('ns/p');
   assert.deepEqual(podsOn(of, 'b'), ['ns/p'], 'that is where it is');
   of.assume(pod('q'), 'a');

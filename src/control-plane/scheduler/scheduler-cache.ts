@@ -55,8 +55,9 @@ export class SchedulerCache {
     const key = keyOf(pod);
     const { nodeName } = pod.spec;
     if (nodeName && !isTerminated(pod)) {
+      const before = this.nodeOf(key);
       this.#place(key, pod, { nodeName, assumed: false });
-      return false;
+      return before !== undefined && before !== nodeName;
     }
     if (!nodeName && this.#places.get(key)?.assumed) return false;
     return this.removePod(key);
@@ -83,6 +84,11 @@ export class SchedulerCache {
 
   isPlaced(key: string): boolean {
     return this.#places.has(key);
+  }
+
+  /** Where the pod is, bound or assumed. */
+  nodeOf(key: string): string | undefined {
+    return this.#places.get(key)?.nodeName;
   }
 
   /** A claim or volume changed: drops what was computed for the nodes of these pods. */

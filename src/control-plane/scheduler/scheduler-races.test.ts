@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { nodes, type PersistentVolume, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
 import { selectedNodeOf } from '../../api/volumes.ts';
 import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -87,4 +88,84 @@ test('a selected node is not taken as rejected while the watch does not show it 
   lag.release();
   await w.settle();
   assert.equal(selectedNodeOf(await w.readClaim('data')), chosen);
+});
+
+const wantsCpu = { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' } } }] };
+const zoneA = { labels: { zone: 'a' } };
+const oneCpu = { status: { allocatable: { cpu: '1', memory: '1Gi', pods: '10' } } };
+
+test('a pod gets the room of one that was to go there, when that one goes elsewhere', async (t) => {
+  const w = await schedulerWorld(t);
+  await w.startScheduler();
+  await w.storageClass('late');
+  for (const name of ['n1', 'n2']) await w.node(name, oneCpu);
+  await w.claim('data');
+  await w.pod('p', ['data'], wantsCpu);
+  await w.settle();
+  const chosen = selectedNodeOf(await w.readClaim('data')) ?? '';
+  await w.pod('q', [], { ...wantsCpu, nodeSelector: { 'kubernetes.io/hostname': chosen } });
+  await w.settle();
+  assert.equal(await w.nodeOf('q'), undefined);
+  await w.giveUp('data');
+  await w.settle();
+  assert.notEqual(selectedNodeOf(await w.readClaim('data')), chosen);
+  assert.equal(await w.nodeOf('q'), chosen);
+});
+
+test('a pod gets the room of one that is deleted while it is being bound', async (t) => {
+  const lag = lagging(pods);
+  let gone: string | undefined;
+  const w = await schedulerWorld(t, {
+    faults: (kube) => ({
+      ...lag.faults(kube),
+      createSubresource: async <R>(...call: Parameters<typeof kube.createSubresource>) => {
+        if (gone === undefined) {
+          gone = call[1].name;
+          await w.kube.delete(pods, { name: gone, namespace: 'default' }, { gracePeriodSeconds: 0 });
+        }
+        return kube.createSubresource<R>(...call);
+      },
+    }),
+  });
+  await w.startScheduler();
+  await w.node('n', oneCpu);
+  for (const name of ['one', 'two']) await w.pod(name, [], { ...wantsCpu, nodeSelector: { zone: 'a' } });
+  await w.settle();
+  // Its deletion is seen after the answer.
+  lag.hold();
+  await w.make(w.kube.patch(nodes, { name: 'n' }, { metadata: zoneA }, { type: 'merge' }));
+  await w.settle();
+  lag.release();
+  await w.settle();
+  assert.equal(await w.nodeOf(gone === 'one' ? 'two' : 'one'), 'n');
+});
+
+test('a pod gets the volume that another held, and could not reserve before it was deleted', async (t) => {
+  let gone: string | undefined;
+  const w = await schedulerWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      update: async <K extends KubeObject>(...call: Parameters<typeof kube.update<K>>) => {
+        if (call[0].plural === 'persistentvolumes' && gone === undefined) {
+          gone = (call[1] as unknown as PersistentVolume).spec.claimRef?.name ?? '';
+          await w.kube.delete(pods, { name: gone, namespace: 'default' }, { gracePeriodSeconds: 0 });
+          throw new KubeError({ reason: 'InternalError', code: 500, message: 'it is not written' });
+        }
+        return kube.update<K>(...call);
+      },
+    }),
+  });
+  await w.startScheduler();
+  await w.startBinder();
+  await w.storageClass('late', { provisioner: 'kubernetes.io/no-provisioner' });
+  await w.node('n');
+  await w.volume('only');
+  for (const name of ['one', 'two']) {
+    await w.claim(name);
+    await w.pod(name, [name], { nodeSelector: { zone: 'a' } });
+  }
+  await w.settle();
+  await w.make(w.kube.patch(nodes, { name: 'n' }, { metadata: zoneA }, { type: 'merge' }));
+  await w.settle();
+  assert.equal(await w.nodeOf(gone === 'one' ? 'two' : 'one'), 'n');
 });

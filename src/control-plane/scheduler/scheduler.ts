@@ -21,7 +21,6 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { isTerminated } from '../../api/volumes.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
@@ -29,6 +28,7 @@ import type { Retries } from '../../runtime/queue/retries.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
+import { awaitsScheduler } from './awaits-scheduler.ts';
 import { CapacityBook } from './capacity-book.ts';
 import { DriversOnNodes } from './drivers-on-nodes.ts';
 import { findNode, fitsBesides, type Search } from './find-node.ts';
@@ -114,9 +114,11 @@ export function createScheduler(ports: SchedulerPorts): Controller {
 
   async function reconcile(key: string, { signal, retries }: Run): Promise<Outcome> {
     const pod = caches.pods.get(key);
+    const before = cache.nodeOf(key);
     waiting.delete(key);
-    if (!pod || !isOurs(pod)) {
+    if (!pod || !awaitsScheduler(pod, schedulerName)) {
       forget(key);
+      wakeIfMoved(key, before);
       retries.clear();
       return done;
     }
@@ -124,6 +126,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     if (placementOf(key, pod).isBound) return done;
     const attempt = counted.attempt();
     const decision = decide(key, pod, retries);
+    wakeIfMoved(key, before);
     switch (decision.kind) {
       case 'unschedulable':
         attempt('unschedulable');
@@ -140,19 +143,22 @@ export function createScheduler(ports: SchedulerPorts): Controller {
         decision satisfies never;
     }
     const { placement, nodeName, plan } = decision;
+    let isPrepared = false;
     try {
       await writes.prepareVolumes(plan, placement, signal);
+      isPrepared = true;
     } finally {
       for (const release of decision.releases) release();
+      // No event tells that a held volume is free after all. Pods that hold one do not wait, and are not woken here.
+      if (!isPrepared && decision.releases.length > 0) wake('volumes');
     }
     // The binding of these claims wakes the pod for another run.
     if (!decision.allBound) return done;
     const boundTo = await writes.bind(pod, nodeName, signal);
-    if (boundTo === undefined) {
-      forget(key);
-      return done;
-    }
-    if (boundTo !== nodeName) cache.assume(pod, boundTo);
+    if (boundTo === undefined) forget(key);
+    else if (boundTo !== nodeName) cache.assume(pod, boundTo);
+    wakeIfMoved(key, nodeName);
+    if (boundTo === undefined) return done;
     placement.isBound = true;
     attempt('scheduled');
     recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${boundTo}`);
@@ -244,16 +250,14 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     cache.forget(key);
   }
 
-  function isOurs(pod: Pod): boolean {
-    const { nodeName, schedulerName: named = 'default-scheduler' } = pod.spec;
-    const gates = (pod.spec as { schedulingGates?: unknown[] }).schedulingGates ?? [];
-    return (
-      !nodeName &&
-      named === schedulerName &&
-      gates.length === 0 &&
-      !pod.metadata.deletionTimestamp &&
-      !isTerminated(pod)
-    );
+  /** `except`: the pod that makes the change has been considered. */
+  function wake(change: Change, except?: string): void {
+    for (const key of waiting.woken(change)) if (key !== except) loop.add(key);
+  }
+
+  /** No event tells of room that an assumed pod leaves. Pods that wait have no place, so those woken here wake no others. */
+  function wakeIfMoved(key: string, before: string | undefined): void {
+    if (before !== undefined && cache.nodeOf(key) !== before) wake('room', key);
   }
 
   /** Other scheduled pods that use the claim, and those of higher priority for which others gave way. */
@@ -279,7 +283,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
         cache,
         capacities,
         podsOfClaim,
-        waiting,
+        wake,
         placements,
         loop,
       });

@@ -138,8 +138,7 @@ test('a claim that names the set as a plain owner gets a reference that names it
   const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: metadata.uid };
   const data = { name: 'data-web-0', namespace: 'default' };
   const patch = { metadata: { ownerReferences: [owner] } };
-  // A change of a claim does not wake its set, in Kubernetes neither: the set is looked at when the controller starts.
-  await started.restart(() => kube.patch(persistentVolumeClaims, data, patch, { type: 'merge' }));
+  await kube.patch(persistentVolumeClaims, data, patch, { type: 'merge' });
   await started.settled(
     persistentVolumeClaims,
     'default/data-web-0',

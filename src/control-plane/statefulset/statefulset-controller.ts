@@ -4,8 +4,16 @@
 //
 // There is no revision history: a member below the partition that has to be created again gets the current template.
 
-import { type Pod, persistentVolumeClaims, pods, type StatefulSet, statefulSets } from '../../api/kinds.ts';
+import {
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  pods,
+  type StatefulSet,
+  statefulSets,
+} from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
@@ -82,16 +90,22 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
     updated: (_before, after) => podChanged(after),
     deleted: podChanged,
   });
-  // A member may wait until a claim of its predecessor is deleted.
+  const claimChanged = ({ metadata }: PersistentVolumeClaim): void => {
+    const member = parentAndOrdinal(metadata.name);
+    if (!member) return;
+    for (const set of sets.list()) {
+      const { name, namespace } = set.metadata;
+      if (namespace === metadata.namespace && member.parent.endsWith(`-${name}`)) loop.add(keyOf(set));
+    }
+  };
+  // A member may wait until a claim of its predecessor is deleted, or has lost that owner. The owners of a claim are set
+  // once the cache shows it.
   claims.subscribe({
-    deleted: ({ metadata }) => {
-      const member = parentAndOrdinal(metadata.name);
-      if (!member) return;
-      for (const set of sets.list()) {
-        const { name, namespace } = set.metadata;
-        if (namespace === metadata.namespace && member.parent.endsWith(`-${name}`)) loop.add(keyOf(set));
-      }
+    added: claimChanged,
+    updated: (before, after) => {
+      if (!isKeptTheSame(before, after)) claimChanged(after);
     },
+    deleted: claimChanged,
   });
 
   return {
@@ -100,6 +114,16 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
       if (await cachesSynced([sets, podCache, claims], signal)) await loop.run(signal);
     },
   };
+}
+
+function isKeptTheSame(
+  { metadata: before }: PersistentVolumeClaim,
+  { metadata: after }: PersistentVolumeClaim,
+) {
+  return (
+    before.deletionTimestamp === after.deletionTimestamp &&
+    sameJson(before.ownerReferences, after.ownerReferences)
+  );
 }
 
 function controllerOf(pod: Pod): string | undefined {
