@@ -187,15 +187,23 @@ export function createReconciler(
   function whenToLookAgain(key: string, pending: readonly Step[], retries: Retries): Outcome {
     const waits = pending.map(({ id }) => retries.waitMs({ operation: id }));
     const retryMs = Math.min(...waits, Number.POSITIVE_INFINITY);
-    const republishMs = Math.min(
-      ...[...(actual.get(key)?.mounts.values() ?? [])].map(republishInMs),
-      Number.POSITIVE_INFINITY,
-    );
+    const republishMs = nextRepublishInMs(key, pending);
     if (pending.length > 0 && retryMs <= republishMs)
       return requeueAfter(retryMs, `${pending[0]?.kind} is to be tried again`);
     if (republishMs !== Number.POSITIVE_INFINITY)
       return requeueAfter(Math.max(1, republishMs), 'the driver wants to publish again');
     return done;
+  }
+
+  /** Of the mounts that need it later. One that is due is pending, and waits for its retry. */
+  function nextRepublishInMs(key: string, pending: readonly Step[]): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [id, wanted] of desired.mountsOf(key)) {
+      const mount = actual.get(key)?.mounts.get(id);
+      const isPending = pending.some((step) => step.kind === 'set-up' && step.mount === wanted);
+      if (mount?.state === 'mounted' && !isPending) nextMs = Math.min(nextMs, republishInMs(mount));
+    }
+    return nextMs;
   }
 
   return {
