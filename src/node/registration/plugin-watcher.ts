@@ -106,12 +106,14 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       if (signal.aborted) throw error;
       if (error instanceof OtherPluginError) {
         sessions.set(name, { identity, driver: undefined });
+        await undo({ driver: previous, socket }, signal);
         log.info('a registration socket is not for CSI and is ignored', { socket, why: error.message });
         return;
       }
       sessions.delete(name);
       if (announced !== undefined) ports.registrationFailed(announced, error);
-      await undo({ driver: announced ?? previous, socket }, signal);
+      await undo({ driver: announced, socket }, signal);
+      if (previous !== announced) await undo({ driver: previous, socket }, signal);
       await notify(registrar, error, signal).catch(() => {
         // It may be gone or hang; the loop retries the whole registration.
       });
