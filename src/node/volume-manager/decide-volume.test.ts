@@ -37,9 +37,15 @@ const mounted = (uid: string, state: ActualMount['state'] = 'mounted'): [string,
 const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] = []): ActualVolume => ({
   volume: volume(),
   device,
+  isUnstaged: false,
   mounts: new Map(mounts),
   expandedTo: undefined,
   size: undefined,
+});
+
+const unstaged = (mounts: [string, ActualMount][] = []) => ({
+  ...actual('mounted', mounts),
+  isUnstaged: true,
 });
 
 interface Case {
@@ -51,6 +57,8 @@ interface Case {
   isPopulated?: boolean;
   republish?: boolean;
   grows?: string;
+  /** The driver has the capability to stage. */
+  stages?: boolean;
   then: string[];
 }
 
@@ -167,6 +175,39 @@ const cases: Case[] = [
     grows: '2Gi',
     then: ['expand 2Gi'],
   },
+  {
+    name: 'of a driver that does not stage: published for each pod',
+    desired: [wanted('a'), wanted('b')],
+    actual: unstaged([mounted('a')]),
+    stages: false,
+    then: ['set-up b/pv'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before the next pod',
+    desired: [wanted('a'), wanted('b')],
+    actual: unstaged([mounted('a')]),
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before it is published again',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    republish: true,
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before it is expanded',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    grows: '2Gi',
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage, in nobody’s way: left as it is',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    then: [],
+  },
   { name: 'not expanded before it is mounted', desired: [wanted('a')], grows: '2Gi', then: ['mount-device'] },
 ];
 
@@ -179,6 +220,7 @@ describe('what to do next about a volume', () => {
     isPopulated = true,
     republish = false,
     grows,
+    stages = true,
     then,
   } of cases) {
     test(name, () => {
@@ -188,6 +230,7 @@ describe('what to do next about a volume', () => {
         podOf: (uid) => (uid in living ? { resolved: living[uid] === true, mounts: new Map() } : undefined),
         isPopulated,
         isRepublishDue: () => republish,
+        needsStaging: () => stages,
         growsTo: () => grows,
       });
       assert.deepEqual(

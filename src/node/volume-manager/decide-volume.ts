@@ -1,6 +1,7 @@
 // The next steps for one volume, from its desired and its actual state. Pure. Unmount comes before mount, and an
 // uncertain mount counts as mounted.
 
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { ActualMount, ActualVolume } from './actual-state.ts';
 import type { DesiredMount, DesiredPod } from './desired-state.ts';
 
@@ -29,6 +30,8 @@ export interface MountFacts {
   isPopulated: boolean;
   /** Whether requiresRepublish asks for another NodePublishVolume now. */
   isRepublishDue: (mount: ActualMount) => boolean;
+  /** Whether its driver stages this volume. */
+  needsStaging: (volume: MountableVolume) => boolean;
   /** The size for NodeExpandVolume; undefined when no expansion is due. */
   growsTo: (mount: DesiredMount) => string | undefined;
 }
@@ -49,9 +52,13 @@ export function decideVolume(facts: MountFacts): Step[] {
   for (const [key, mount] of desired) {
     const current = actual?.mounts.get(key);
     if (current?.state === 'mounted') {
-      if (facts.isRepublishDue(current))
-        steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
+      const isDue = facts.isRepublishDue(current);
       const capacity = facts.growsTo(mount);
+      if ((isDue || capacity !== undefined) && lacksStaging(mount, facts)) {
+        steps.push({ kind: 'mount-device', id: 'mount-device', mount });
+        continue;
+      }
+      if (isDue) steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
       if (capacity !== undefined) steps.push({ kind: 'expand', id: `expand ${capacity}`, mount, capacity });
       continue;
     }
@@ -68,7 +75,8 @@ export function decideVolume(facts: MountFacts): Step[] {
       else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because: 'label' });
       continue;
     }
-    if (mount.volume.lifecycle === 'Persistent' && actual?.device !== 'mounted') {
+    const isDeviceMounted = actual?.device === 'mounted' && !lacksStaging(mount, facts);
+    if (mount.volume.lifecycle === 'Persistent' && !isDeviceMounted) {
       steps.push({ kind: 'mount-device', id: 'mount-device', mount });
       continue;
     }
@@ -82,6 +90,11 @@ function isSurplus(mount: ActualMount, { podOf, isPopulated }: MountFacts): bool
   if (!isPopulated) return false;
   const pod = podOf(mount.podUid);
   return pod === undefined || (pod.resolved && !pod.mounts.has(mount.volume.specName));
+}
+
+/** Its driver came back with the capability to stage: then every other call names what it has staged. */
+function lacksStaging({ volume }: DesiredMount, { actual, needsStaging }: MountFacts): boolean {
+  return actual?.isUnstaged === true && needsStaging(volume);
 }
 
 /** ReadWriteOncePod: the pod that has the volume mounted. */

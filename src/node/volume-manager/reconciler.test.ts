@@ -32,12 +32,17 @@ const KEY = volumeKeyOf(volume);
 const podOf = (uid: string) => ({ metadata: { name: uid, uid } }) as Pod;
 
 /** Counts the looks at the volume and the steps that the plugin is asked to perform, for mounts in these states. */
-function start(t: TestContext, mounts: Record<string, { state: MountState; wanted: boolean }>) {
+function start(
+  t: TestContext,
+  mounts: Record<string, { state: MountState; wanted: boolean }>,
+  isUnstaged = false,
+) {
   const clock = new VirtualClock();
   const desired = new DesiredState();
   const actual = new ActualState();
   desired.isPopulated = true;
-  actual.setDevice(volume, 'mounted');
+  if (isUnstaged) actual.setUnstaged(volume);
+  else actual.setDevice(volume, 'mounted');
   for (const [podUid, { state, wanted }] of Object.entries(mounts)) {
     actual.setMount({ podUid, volume, state, path: '/p', readOnly: false, publishedAtMs: 0 });
     const mount = { pod: podOf(podUid), volume, volumeNames: ['data'], readOnly: false };
@@ -65,6 +70,7 @@ function start(t: TestContext, mounts: Record<string, { state: MountState; wante
       return world.perform(step);
     },
     driverObject: () => ({ metadata: { name: 'd.test' }, spec: { requiresRepublish: true } }) as CSIDriver,
+    needsStaging: () => true,
     growsTo: () => undefined,
     recorder: { event: () => {} } as never,
     podByUid: podOf,
@@ -82,8 +88,13 @@ function start(t: TestContext, mounts: Record<string, { state: MountState; wante
   return Object.assign(world, { clock, actual });
 }
 
-const cases: { name: string; mounts: Parameters<typeof start>[1] }[] = [
+const cases: { name: string; mounts: Parameters<typeof start>[1]; isUnstaged?: boolean }[] = [
   { name: 'a republish that fails', mounts: { a: { state: 'mounted', wanted: true } } },
+  {
+    name: 'the staging before a republish, which fails,',
+    mounts: { a: { state: 'mounted', wanted: true } },
+    isUnstaged: true,
+  },
   { name: 'a tear-down that fails', mounts: { a: { state: 'mounted', wanted: false } } },
   {
     name: 'a mount that is set up again after a restart',
@@ -94,10 +105,10 @@ const cases: { name: string; mounts: Parameters<typeof start>[1] }[] = [
     mounts: { a: { state: 'mounted', wanted: true }, b: { state: 'uncertain', wanted: false } },
   },
 ];
-for (const { name, mounts } of cases) {
+for (const { name, mounts, isUnstaged } of cases) {
   test(`${name} is looked at when it is tried again, not all the time`, async (t) => {
-    const world = start(t, mounts);
-    await world.clock.advance(30 * 60_000);
+    const world = start(t, mounts, isUnstaged);
+    await world.clock.advance(20 * 60_000);
     assert.ok(world.performed > 10, `${world.performed} attempts`);
     assert.ok(world.looks < 10 * world.performed, `${world.looks} looks for ${world.performed} attempts`);
   });

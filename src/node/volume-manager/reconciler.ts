@@ -3,6 +3,7 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
@@ -39,6 +40,7 @@ export function createReconciler(
     waits: PodWaits;
     perform: Perform;
     driverObject(name: string): CSIDriver | undefined;
+    needsStaging(volume: MountableVolume): boolean;
     growsTo(mount: DesiredMount): string | undefined;
     recorder: EventRecorder;
     /** Includes pods that are being deleted. */
@@ -73,6 +75,7 @@ export function createReconciler(
       podOf: (uid) => desired.pod(uid),
       isPopulated: desired.isPopulated,
       isRepublishDue: (mount) => republishInMs(mount) <= 0,
+      needsStaging: ports.needsStaging,
       growsTo: ports.growsTo,
     });
   }
@@ -195,12 +198,14 @@ export function createReconciler(
     return done;
   }
 
-  /** Of the mounts that need it later. One that is due is pending, and waits for its retry. */
+  /** Of the mounts that need it later. One that is due is pending, or its staging, and waits for a retry. */
   function nextRepublishInMs(key: string, pending: readonly Step[]): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [id, wanted] of desired.mountsOf(key)) {
       const mount = actual.get(key)?.mounts.get(id);
-      const isPending = pending.some((step) => step.kind === 'set-up' && step.mount === wanted);
+      const isPending = pending.some(
+        (step) => (step.kind === 'set-up' || step.kind === 'mount-device') && step.mount === wanted,
+      );
       if (mount?.state === 'mounted' && !isPending) nextMs = Math.min(nextMs, republishInMs(mount));
     }
     return nextMs;

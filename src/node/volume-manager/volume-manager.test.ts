@@ -941,6 +941,26 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.equal(driver.callsOf('NodeExpandVolume').length, 1);
     }));
 
+  test('[MNT-1] a driver that comes back with the capability to stage stages before the next publish', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver, registrar } = await ready(world, { driver: { node: [] } });
+      await world.volume({ name: 'data', driver: DRIVER, spec: { accessModes: ['ReadWriteMany'] } });
+      const first = await world.untilRunning(await world.pod('a', [claimVolume('data')]));
+      assert.deepEqual(driver.callsOf('NodeStageVolume'), []);
+      await registrar.stop();
+      await registrar.driver.stop(0);
+      await world.until(csiNodes, 'n1', (now) => (now?.spec?.drivers ?? []).length === 0);
+      const upgraded = world.scripted();
+      await world.register('n1', upgraded);
+      const second = await world.untilRunning(await world.pod('b', [claimVolume('data')]));
+      const [staged, ...more] = upgraded.callsOf<NodeStageVolumeRequest>('NodeStageVolume');
+      assert.equal(more.length, 0);
+      assert.equal(lastPublish(upgraded).stagingTargetPath, staged?.stagingTargetPath);
+      await Promise.all([first, second].map((pod) => world.deletePod(pod)));
+      await Promise.all([first, second].map((pod) => world.untilGone(pod)));
+      await upgraded.until(() => upgraded.callsOf('NodeUnstageVolume').length === 1);
+    }));
+
   test('a driver that does not answer delays no other driver', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
