@@ -19,7 +19,8 @@ export interface ActualMount {
 }
 
 export interface ActualVolume {
-  readonly volume: KnownVolume;
+  /** As it is staged, or was mounted first. */
+  volume: KnownVolume;
   device: 'unmounted' | MountState;
   /** The driver staged nothing, because it could not when the device was mounted. It may come back and want that. */
   isUnstaged: boolean;
@@ -59,6 +60,7 @@ export class ActualState {
 
   setDevice(volume: KnownVolume, state: ActualVolume['device']): void {
     const entry = this.#entry(volume);
+    if (entry.device === 'unmounted') entry.volume = volume;
     entry.device = state;
     if (state !== 'uncertain') entry.isUnstaged = false;
     if (state === 'unmounted') {

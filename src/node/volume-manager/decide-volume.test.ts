@@ -22,7 +22,7 @@ const volume = (over: Partial<MountableVolume> = {}): MountableVolume => ({
   ...over,
 });
 const wanted = (uid: string, over: Partial<MountableVolume> = {}): [string, DesiredMount] => [
-  mountKey(uid, 'pv'),
+  mountKey(uid, over.specName ?? 'pv'),
   {
     pod: { metadata: { uid, name: uid } } as Pod,
     volume: volume(over),
@@ -43,6 +43,10 @@ const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] 
   size: undefined,
 });
 
+const blockDevice = (device: ActualVolume['device'], mounts: [string, ActualMount][] = []) => ({
+  ...actual(device, mounts),
+  volume: volume({ block: true }),
+});
 const unstaged = (mounts: [string, ActualMount][] = []) => ({
   ...actual('mounted', mounts),
   isUnstaged: true,
@@ -89,6 +93,43 @@ const cases: Case[] = [
     desired: [wanted('a', { seLinuxLabel: 'x' }), wanted('b')],
     actual: actual('mounted'),
     then: ['wait-for-pod a/pv', 'set-up b/pv'],
+  },
+  {
+    name: 'a block volume that is staged under the name of another PersistentVolume, nobody uses it: unstaged first',
+    desired: [wanted('a', { block: true, specName: 'pv-b' })],
+    actual: blockDevice('uncertain'),
+    then: ['unmount-device'],
+  },
+  {
+    name: 'a block volume that a pod has through another PersistentVolume: waits',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: blockDevice('mounted', [mounted('b')]),
+    then: ['wait-for-pod a/pv-b'],
+  },
+  {
+    name: 'a block volume that a pod will get through another PersistentVolume: waits, no unstage in turns',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: blockDevice('mounted'),
+    then: ['wait-for-pod a/pv-b', 'set-up b/pv'],
+  },
+  {
+    name: 'a block volume that its driver does not stage, through another PersistentVolume: set up',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: { ...blockDevice('mounted', [mounted('b')]), isUnstaged: true },
+    stages: false,
+    then: ['set-up a/pv-b'],
+  },
+  {
+    name: 'staged in the other volume mode: unstaged first',
+    desired: [wanted('a', { block: true })],
+    actual: actual('mounted'),
+    then: ['unmount-device'],
+  },
+  {
+    name: 'a filesystem that a pod has through another PersistentVolume is staged at the same place',
+    desired: [wanted('a', { specName: 'pv-b' }), wanted('b')],
+    actual: actual('mounted', [mounted('b')]),
+    then: ['set-up a/pv-b'],
   },
   {
     name: 'an uncertain device is staged again before it is published',

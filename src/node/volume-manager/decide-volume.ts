@@ -13,13 +13,15 @@ export type Step =
   | { kind: 'expand'; id: string; mount: DesiredMount; capacity: string }
   | WaitForPod;
 
+type Misfit = 'label' | 'place';
+
 export interface WaitForPod {
   kind: 'wait-for-pod';
   id: string;
   mount: DesiredMount;
   otherPodUid: string;
-  /** The other pod has it alone (ReadWriteOncePod), or with another SELinux label. */
-  because: 'exclusive' | 'label';
+  /** The other pod has it alone (ReadWriteOncePod), with another SELinux label, or staged at another place. */
+  because: 'exclusive' | Misfit;
 }
 
 export interface MountFacts {
@@ -68,11 +70,12 @@ export function decideVolume(facts: MountFacts): Step[] {
       steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid: rival, because: 'exclusive' });
       continue;
     }
-    if (actual && hasOtherLabel(actual, mount)) {
-      const otherPodUid = userOfLabel(actual, desired);
+    const because = actual && misfit(actual, mount, facts);
+    if (actual && because) {
+      const otherPodUid = userAsStaged(actual, facts);
       const id = `wait-for-pod ${key}`;
       if (otherPodUid === undefined) steps.push({ kind: 'unmount-device', id: 'unmount-device' });
-      else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because: 'label' });
+      else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because });
       continue;
     }
     const isDeviceMounted = actual?.device === 'mounted' && !lacksStaging(mount, facts);
@@ -107,15 +110,26 @@ function exclusiveRival(
   return mounts.find(([other]) => other !== key)?.[1].podUid;
 }
 
-/** It is staged with another SELinux label than this pod needs: a filesystem has one label for all its mounts. */
-function hasOtherLabel(actual: ActualVolume, { volume }: DesiredMount): boolean {
-  return actual.device !== 'unmounted' && actual.volume.seLinuxLabel !== volume.seLinuxLabel;
+/**
+ * Why this pod cannot use what is staged: a filesystem has one SELinux label for all its mounts, and a block volume is
+ * staged at a place that is named after its PersistentVolume.
+ */
+function misfit(
+  { device, volume: staged, isUnstaged }: ActualVolume,
+  { volume }: DesiredMount,
+  { needsStaging }: Pick<MountFacts, 'needsStaging'>,
+): Misfit | undefined {
+  if (device === 'unmounted') return undefined;
+  if (staged.seLinuxLabel !== volume.seLinuxLabel) return 'label';
+  if (isUnstaged && !needsStaging(volume)) return undefined;
+  const isElsewhere = staged.block !== volume.block || (volume.block && staged.specName !== volume.specName);
+  return isElsewhere ? 'place' : undefined;
 }
 
-/** The pod that uses the volume with the label that it has now, or will. */
-function userOfLabel({ volume, mounts }: ActualVolume, desired: MountFacts['desired']): string | undefined {
-  const [mounted] = mounts.values();
+/** The pod that uses the volume as it is staged now, or will. */
+function userAsStaged(actual: ActualVolume, facts: MountFacts): string | undefined {
+  const [mounted] = actual.mounts.values();
   if (mounted !== undefined) return mounted.podUid;
-  const waiting = [...desired.values()].find((other) => other.volume.seLinuxLabel === volume.seLinuxLabel);
+  const waiting = [...facts.desired.values()].find((other) => !misfit(actual, other, facts));
   return waiting?.pod.metadata.uid;
 }

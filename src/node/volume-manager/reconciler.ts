@@ -178,11 +178,16 @@ export function createReconciler(
     const other = ports.podByUid(otherPodUid);
     const holder = `pod ${other ? keyOf(other) : `with UID ${otherPodUid}`}`;
     const { specName, seLinuxLabel } = mount.volume;
-    const why =
-      because === 'exclusive'
-        ? `volume ${specName} is ReadWriteOncePod and ${holder} has it; waiting for that pod to end`
-        : `volume ${specName} is mounted for ${holder} with another SELinux label than ` +
-          `${seLinuxLabel ?? 'the default one'}, which this pod needs; waiting for that pod to end`;
+    const how = {
+      exclusive: `is ReadWriteOncePod and ${holder} has it`,
+      label:
+        `is mounted for ${holder} with another SELinux label than ` +
+        `${seLinuxLabel ?? 'the default one'}, which this pod needs`,
+      place:
+        `is mounted for ${holder} through another PersistentVolume with the same volumeHandle, ` +
+        'or in the other volume mode',
+    };
+    const why = `volume ${specName} ${how[because]}; waiting for that pod to end`;
     waits.set(mount.pod.metadata.uid, mount.volumeNames, why);
     ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
   }
