@@ -11,7 +11,9 @@ import { testServer } from '../../apiserver/testing/test-server.ts';
 import { diskFiles } from '../../csi-plugin/mount/disk-files.ts';
 import { volumePaths } from '../../csi-plugin/mount/volume-paths.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
@@ -37,14 +39,25 @@ async function start(t: TestContext) {
   const clock = new VirtualClock();
   const log = memoryLog();
   const stop = new AbortController();
-  const informers = createInformers({ kube, clock: realClock, random: seededRandom(1), log });
+  const lag = lagging(pods);
+  const informers = createInformers({
+    kube: lag.faults(kube),
+    clock: realClock,
+    random: seededRandom(1),
+    log,
+  });
   const informer = informers.of(pods);
-  const world = { state: waiting as PodVolumesState | undefined, isClear: false, patches: 0 };
+  const world = {
+    state: waiting as PodVolumesState | undefined,
+    isClear: false,
+    patches: 0,
+    send: (patch: () => Promise<unknown>): Promise<unknown> => patch(),
+  };
   const counted: KubeClient = {
     ...kube,
     async patch(...call) {
       world.patches += 1;
-      return await kube.patch(...call);
+      return (await world.send(() => kube.patch(...call))) as never;
     },
   };
   const paths = volumePaths(root);
@@ -63,6 +76,7 @@ async function start(t: TestContext) {
   await informers.synced();
   const running = lifecycle.run(stop.signal);
   t.after(async () => {
+    lag.release();
     stop.abort();
     await running;
   });
@@ -81,7 +95,7 @@ async function start(t: TestContext) {
     lifecycle.changed('default/p');
     await clock.settle();
   };
-  return { kube, world, clock, log, paths, pod, until, changed, read: () => kube.get(pods, NAME) };
+  return { kube, world, lag, clock, log, paths, pod, until, changed, read: () => kube.get(pods, NAME) };
 }
 
 const phase = (wanted: string) => (pod: Pod | undefined) => pod?.status?.phase === wanted;
@@ -157,4 +171,41 @@ test('a pod that has ended names no paths any more, and content that is not the 
   await changed();
   assert.equal(world.patches, patches);
   assert.match(log.text(), /is not empty and is kept/);
+});
+
+const lost = () => new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+const finished = { status: { phase: 'Succeeded' } };
+const merge = { subresource: 'status', type: 'merge' } as const;
+
+for (const patch of ['took effect', 'takes effect later']) {
+  test(`a pod that ended does not run again after a write whose answer was lost and that ${patch}`, async (t) => {
+    const { kube, world, lag, clock, changed, read } = await start(t);
+    lag.hold();
+    world.state = mounted;
+    let late: (() => Promise<unknown>) | undefined;
+    world.send = async (send) => {
+      world.send = (next) => next();
+      if (patch === 'took effect') await send();
+      else late = send;
+      throw lost();
+    };
+    await changed();
+    for (let tries = 0; world.patches === 0 && tries < 1000; tries++) await setImmediate();
+    await kube.patch(pods, NAME, finished, merge);
+    await late?.().catch(() => {});
+    for (let tries = 0; tries < 20; tries++) await clock.advance(1000);
+    assert.equal((await read()).status?.phase, 'Succeeded');
+    assert.ok(world.patches <= 3, `${world.patches} writes`);
+  });
+}
+
+test('a pod that others change, while its cache is silent, becomes Running at once', async (t) => {
+  const { kube, world, lag, clock, changed, read } = await start(t);
+  lag.hold();
+  await kube.patch(pods, NAME, { metadata: { labels: { by: 'others' } } }, { type: 'merge' });
+  world.state = mounted;
+  await changed();
+  for (let tries = 0; tries < 1000 && !phase('Running')(await read()); tries++) await clock.settle();
+  const { metadata, status } = await read();
+  assert.deepEqual([status?.phase, metadata.labels], ['Running', { by: 'others' }]);
 });

@@ -9,6 +9,7 @@ import { UnsafePathError, type VolumeFiles } from '../../csi-plugin/mount/volume
 import type { VolumePaths } from '../../csi-plugin/mount/volume-paths.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -17,7 +18,7 @@ import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue
 import type { VolumeManager } from '../volume-manager/volume-manager.ts';
 import type { GracePeriods } from './grace-periods.ts';
 import { podNeed } from './pod-phase.ts';
-import { podStatusPatch } from './pod-status.ts';
+import { podStatusPatch, versionOf } from './pod-status.ts';
 
 /** A first status is delayed by this: with a fast driver a pod is Running within 100 ms, and one write is enough. */
 const PATIENCE_MS = 200;
@@ -57,7 +58,8 @@ export function createPodLifecycle(
       if (need.kind === 'nothing') return await finish(pod, signal);
       const patienceMs = reportPatienceMs(pod);
       if (patienceMs > 0) return requeueAfter(patienceMs, 'its volumes may be mounted in a moment');
-      await report(pod, signal);
+      const again = await report(pod, signal);
+      if (again) return again;
       return need.leftMs === undefined
         ? done
         : requeueAfter(Math.max(1, need.leftMs), "the pod's grace period ends then");
@@ -78,11 +80,10 @@ export function createPodLifecycle(
     return sinceMs + PATIENCE_MS - nowMs;
   }
 
-  async function report(pod: Pod, signal: AbortSignal): Promise<void> {
+  async function report(pod: Pod, signal: AbortSignal): Promise<Outcome | undefined> {
     const state = volumes.stateOf(pod);
-    if (state === undefined) return;
-    const patch = podStatusPatch(pod, state, clock.now());
-    if (patch) await write(pod, patch, signal);
+    const patch = state && podStatusPatch(pod, state, clock.now());
+    return patch && (await write(pod, patch, signal));
   }
 
   async function finish(pod: Pod, signal: AbortSignal): Promise<Outcome> {
@@ -102,22 +103,28 @@ export function createPodLifecycle(
         if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     } else if (pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] !== undefined) {
-      await write(
-        pod,
-        { metadata: { uid: pod.metadata.uid, annotations: { [ANN_PUBLISHED_VOLUMES]: null } } },
-        signal,
-      );
+      const metadata = { ...versionOf(pod), annotations: { [ANN_PUBLISHED_VOLUMES]: null } };
+      return (await write(pod, { metadata }, signal)) ?? done;
     }
     return done;
   }
 
-  async function write(pod: Pod, patch: object, signal: AbortSignal): Promise<void> {
+  /** Returns when to look again if the pod has changed meanwhile: then the newest version decides, not a late cache. */
+  async function write(pod: Pod, patch: object, signal: AbortSignal): Promise<Outcome | undefined> {
+    const name = nameFromKey(keyOf(pod));
     try {
       const options = { subresource: 'status', type: 'strategic', signal } as const;
-      latest.wrote(await kube.patch(pods, nameFromKey(keyOf(pod)), patch, options));
+      latest.wrote(await kube.patch(pods, name, patch, options));
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (isNotFound(error)) return undefined;
+      if (!isConflict(error)) throw error;
+      const newest = await ifThere(kube.get(pods, name, { signal }));
+      if (newest === undefined) return undefined;
+      if (newest.metadata.resourceVersion === pod.metadata.resourceVersion) throw error;
+      latest.wrote(newest);
+      return requeueAfter(0, 'the pod has changed');
     }
+    return undefined;
   }
 
   return {

@@ -12,6 +12,7 @@ const pod = (over: { phase?: string; annotations?: Record<string, string> } = {}
       name: 'p',
       namespace: 'ns',
       uid: 'u',
+      resourceVersion: '7',
       ...(over.annotations && { annotations: over.annotations }),
     },
     spec: { containers: [{ name: 'main', image: 'i' }] },
@@ -188,7 +189,7 @@ describe('the status of a pod', () => {
   test('of a pod that is rejected says why, and nothing of containers', () => {
     const rejected = { reason: 'Full', message: 'no room' };
     assert.deepEqual(podStatusPatch(pod(), state({ rejected }), NOW), {
-      metadata: { uid: 'u', annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
+      metadata: { uid: 'u', resourceVersion: '7', annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
       status: { phase: 'Failed', ...rejected, conditions: null, containerStatuses: null },
     });
   });

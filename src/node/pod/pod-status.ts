@@ -21,7 +21,10 @@ export interface PodRejection {
 
 const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const;
 
-/** A strategic merge patch of the pod's status, or undefined without changes. */
+/**
+ * A strategic merge patch of the pod's status, or undefined without changes. Only for the version that it was decided on:
+ * the pod may have ended since, and would run again.
+ */
 export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   if (volumes.rejected) return rejectionPatch(pod, volumes.rejected);
@@ -57,15 +60,23 @@ export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number
   if (isSame(pod, status) && before === annotation) return undefined;
   // A strategic merge keeps fields of a condition that the patch omits, so old reasons and messages are set to null.
   const merged = conditions.map((each) => ({ reason: null, message: null, ...each }));
-  return { metadata: { uid: pod.metadata.uid, annotations }, status: { ...status, conditions: merged } };
+  return { metadata: { ...versionOf(pod), annotations }, status: { ...status, conditions: merged } };
 }
 
 /** As the kubelet does: no container statuses, since containers were never created. */
-function rejectionPatch({ metadata: { uid } }: Pod, { reason, message }: PodRejection): object {
+function rejectionPatch(pod: Pod, { reason, message }: PodRejection): object {
   return {
-    metadata: { uid, annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
+    metadata: { ...versionOf(pod), annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
     status: { phase: 'Failed', reason, message, conditions: null, containerStatuses: null },
   };
+}
+
+/** For the metadata of a patch: it is applied to this version of this pod only. */
+export function versionOf({ metadata: { uid, resourceVersion } }: Pod): {
+  uid: string;
+  resourceVersion: string;
+} {
+  return { uid, resourceVersion };
 }
 
 /** One clause per volume, sorted by name so that equal states give equal texts. */

@@ -26,6 +26,9 @@ const facts = (driver = 'd', maxVolumes = 0): DriverFacts => ({
   maxVolumes,
 });
 
+const SOCKET = '/registry/d.sock';
+const installed = (driver: string, socket = SOCKET) => ({ driver: parseDriverName(driver), socket });
+
 type Refusal = {
   method: 'create' | 'update' | 'patch';
   plural: string;
@@ -79,37 +82,37 @@ for (const refusal of [
 ] as const) {
   test(`[REG-3] ${refusal.reason} at ${refusal.method} ${refusal.plural} is tried again, but not for ever`, async (t) => {
     const some = await world(t, [{ ...refusal, times: refusal.most }]);
-    await some.writer.install(facts(), signal);
+    await some.writer.install(facts(), SOCKET, signal);
     assert.deepEqual(await some.drivers(), ['d']);
     const attempts = some.calls.filter((call) => call === `${refusal.method} ${refusal.plural}`);
     assert.equal(attempts.length, refusal.most + 1);
     const many = await world(t, [{ ...refusal, times: refusal.most + 1 }]);
-    await assert.rejects(many.writer.install(facts(), signal), /refused/);
+    await assert.rejects(many.writer.install(facts(), SOCKET, signal), /refused/);
   });
 
   test(`[REG-3] another error at ${refusal.method} ${refusal.plural} is not tried again`, async (t) => {
     const { writer, calls } = await world(t, [{ ...refusal, reason: 'Forbidden', times: 1 }]);
-    await assert.rejects(writer.install(facts(), signal), /refused/);
+    await assert.rejects(writer.install(facts(), SOCKET, signal), /refused/);
     assert.equal(calls.filter((call) => call === `${refusal.method} ${refusal.plural}`).length, 1);
   });
 }
 
 test('[REG-3] a driver that leaves takes its entry with it, and no CSINode is made for nothing', async (t) => {
   const { admin, writer, drivers } = await world(t);
-  await writer.install(facts('a'), signal);
-  await writer.install(facts('b'), signal);
-  await writer.uninstall(parseDriverName('a'), signal);
+  await writer.install(facts('a'), SOCKET, signal);
+  await writer.install(facts('b'), SOCKET, signal);
+  await writer.uninstall(installed('a'), signal);
   assert.deepEqual(await drivers(), ['b']);
-  await writer.uninstall(parseDriverName('b'), signal);
+  await writer.uninstall(installed('b'), signal);
   assert.deepEqual(await drivers(), []);
   await admin.delete(csiNodes, name);
-  await writer.uninstall(parseDriverName('b'), signal);
+  await writer.uninstall(installed('b'), signal);
   await assert.rejects(admin.get(csiNodes, name), KubeError);
 });
 
 test('[REG-3] a new limit of volumes is published', async (t) => {
   const { admin, writer, calls } = await world(t);
-  await writer.install(facts('d', 3), signal);
+  await writer.install(facts('d', 3), SOCKET, signal);
   const before = calls.length;
   await writer.setMaxVolumes(parseDriverName('d'), 3, signal);
   await writer.setMaxVolumes(parseDriverName('other'), 3, signal);
@@ -122,7 +125,7 @@ test('[REG-3] what others change is restored at the next look, and CSINodeInfo f
   const { clock, admin, writer, drivers } = await world(t, [], true);
   const stop = new AbortController();
   const running = writer.run(stop.signal);
-  await writer.install(facts(), signal);
+  await writer.install(facts(), SOCKET, signal);
   const published = async () =>
     (await admin.get(csiNodeInfos, name).catch(() => undefined))?.csiDrivers?.map((each) => each.name);
   while ((await published()) === undefined) await clock.advance(1);
@@ -140,7 +143,7 @@ test('[REG-3] without the kind CSINodeInfo that is said once, and it is looked f
   const { clock, admin, writer, log } = await world(t);
   const stop = new AbortController();
   const running = writer.run(stop.signal);
-  await writer.install(facts(), signal);
+  await writer.install(facts(), SOCKET, signal);
   const said = () => log.text().split('CSINodeInfo is not installed in this cluster').length - 1;
   while (said() === 0) await clock.advance(1);
   for (let looks = 0; looks < 5; looks++) await clock.advance(30_000);
@@ -150,4 +153,24 @@ test('[REG-3] without the kind CSINodeInfo that is said once, and it is looked f
     await clock.advance(30_000);
   stop.abort();
   await running;
+});
+
+test('[REG-7] a driver that another socket installs stays when the old socket is uninstalled after that', async (t) => {
+  const { writer, drivers } = await world(t);
+  await writer.install(facts(), SOCKET, signal);
+  const installing = writer.install(facts(), '/registry/new.sock', signal);
+  await Promise.all([installing, writer.uninstall(installed('d'), signal)]);
+  assert.deepEqual(await drivers(), ['d']);
+  await writer.uninstall(installed('d', '/registry/new.sock'), signal);
+  assert.deepEqual(await drivers(), []);
+});
+
+test('[REG-7] a driver goes with its socket when another socket could not install it', async (t) => {
+  const refusals: Refusal[] = [];
+  const { writer, drivers } = await world(t, refusals);
+  await writer.install(facts(), SOCKET, signal);
+  refusals.push({ method: 'update', plural: 'csinodes', reason: 'Forbidden', times: 1 });
+  const installing = assert.rejects(writer.install(facts('d', 7), '/registry/new.sock', signal), /refused/);
+  await Promise.all([installing, writer.uninstall(installed('d'), signal)]);
+  assert.deepEqual(await drivers(), []);
 });

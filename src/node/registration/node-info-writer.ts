@@ -32,11 +32,11 @@ const GONE_AFTER_MS = 2 * 60_000;
 
 export interface NodeInfoWriter {
   /** Resolves when Node and CSINode are written; CSINodeInfo follows asynchronously. */
-  install(facts: DriverFacts, signal: AbortSignal): Promise<void>;
+  install(facts: DriverFacts, socket: string, signal: AbortSignal): Promise<void>;
   /** The driver's volume limit has changed. */
   setMaxVolumes(driver: DriverName, maxVolumes: number, signal: AbortSignal): Promise<void>;
-  /** Its labels stay: others may rely on them. */
-  uninstall(driver: DriverName, signal: AbortSignal): Promise<void>;
+  /** Not if another socket has installed the driver since. Its labels stay: others may rely on them. */
+  uninstall(installed: { driver: DriverName; socket: string }, signal: AbortSignal): Promise<void>;
   /** Reconciles until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -52,6 +52,8 @@ export function createNodeInfoWriter(
 ): NodeInfoWriter {
   const { kube, nodeName, clock, log } = ports;
   const registered = new Map<string, DriverFacts>();
+  /** The registration sockets of those. */
+  const sockets = new Map<string, string>();
   /** Drivers that were registered and are not any more. */
   const left = new Set<string>();
   const startedMs = clock.monotonicMs();
@@ -189,7 +191,7 @@ export function createNodeInfoWriter(
   }
 
   return {
-    install: (facts, signal) =>
+    install: (facts, socket, signal) =>
       inTurn(async () => {
         await settleLabels(facts, signal);
         const before = registered.get(facts.name);
@@ -197,6 +199,7 @@ export function createNodeInfoWriter(
         left.delete(facts.name);
         try {
           await write(signal);
+          sockets.set(facts.name, socket);
         } catch (error) {
           if (before) registered.set(facts.name, before);
           else registered.delete(facts.name);
@@ -210,8 +213,9 @@ export function createNodeInfoWriter(
         registered.set(driver, { ...facts, maxVolumes });
         await write(signal);
       }),
-    uninstall: (driver, signal) =>
+    uninstall: ({ driver, socket }, signal) =>
       inTurn(async () => {
+        if (registered.has(driver) && sockets.get(driver) !== socket) return;
         registered.delete(driver);
         left.add(driver);
         await write(signal);

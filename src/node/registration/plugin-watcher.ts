@@ -106,12 +106,14 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       if (signal.aborted) throw error;
       if (error instanceof OtherPluginError) {
         sessions.set(name, { identity, driver: undefined });
+        await undo({ driver: previous, socket }, signal);
         log.info('a registration socket is not for CSI and is ignored', { socket, why: error.message });
         return;
       }
       sessions.delete(name);
       if (announced !== undefined) ports.registrationFailed(announced, error);
-      await undo({ driver: announced ?? previous, socket }, signal);
+      await undo({ driver: announced, socket }, signal);
+      if (previous !== announced) await undo({ driver: previous, socket }, signal);
       await notify(registrar, error, signal).catch(() => {
         // It may be gone or hang; the loop retries the whole registration.
       });
@@ -133,9 +135,9 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     const registered = followConnection(name, transport, signal);
     try {
       const answers = await askDriver(ports, announcement, transport, signal);
-      await writer.install(answers.facts, signal);
-      signal.throwIfAborted();
       const socket = join(directory, name);
+      await writer.install(answers.facts, socket, signal);
+      signal.throwIfAborted();
       return { driver: { ...announcement, ...answers, transport, socket, close }, registered };
     } catch (error) {
       close();
@@ -203,7 +205,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     const registered = registry.get(driver);
     if (registered !== undefined && registered.socket !== socket) return;
     registry.remove(driver, socket);
-    await writer.uninstall(driver, signal).catch((error: unknown) => {
+    await writer.uninstall({ driver, socket }, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
       log.error('could not remove the entries of a driver; the next attempt retries', error, {
         driver,
@@ -214,18 +216,20 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   async function forget(driver: DriverName, socket: string, signal: AbortSignal): Promise<void> {
     if (!registry.remove(driver, socket)) return;
     log.info('unregistered a CSI driver: its registration socket is gone', { driver });
-    await writer.uninstall(driver, signal);
+    await writer.uninstall({ driver, socket }, signal);
   }
 
   async function unregister(name: string, session: Session, signal: AbortSignal): Promise<void> {
     const { driver } = session;
+    const socket = join(directory, name);
     if (driver !== undefined) {
       const registered = registry.get(driver);
       // A failed write throws and keeps the session, so that it is retried.
-      if (registered === undefined || registered.socket === join(directory, name)) {
-        await writer.uninstall(driver, signal);
-        registry.remove(driver, join(directory, name));
-        log.info('unregistered a CSI driver: its registration socket is gone', { driver });
+      if (registered === undefined || registered.socket === socket) {
+        // Another socket may be installing the driver meanwhile: then its entries stay.
+        await writer.uninstall({ driver, socket }, signal);
+        if (registry.remove(driver, socket))
+          log.info('unregistered a CSI driver: its registration socket is gone', { driver });
       }
     }
     sessions.delete(name);

@@ -94,6 +94,26 @@ test('[REG-7] a socket that comes to announce another driver takes the entries o
     await world.until(csiNodes, 'n1', (now) => entry(now as CSINode, 'one.test') === undefined);
   }));
 
+for (const [what, type] of [
+  ['a driver that fails', 'CSIPlugin'],
+  ['a plugin that is not for CSI', 'DRAPlugin'],
+] as const) {
+  test(`[REG-7] a socket that comes to announce ${what} takes the entries of the earlier driver along`, (t) =>
+    inWorld(t, options, async (world) => {
+      await world.startNode();
+      const one = world.scripted({ name: 'one.test', nodeId: 'id-1' });
+      const before = await world.register('n1', one, { socket: 'shared.sock' });
+      await registrationStatus(before);
+      const two = world.scripted({ name: 'two.test', nodeId: 'id-2' });
+      two.always('NodeGetInfo', { fail: 'INTERNAL', message: 'cannot tell' });
+      const after = await world.register('n1', two, { socket: '.next', type });
+      await rename(after.socket, before.socket);
+      const ids = (node: Node | undefined) => JSON.stringify(nodeIdsOf(node));
+      await world.until(nodes, 'n1', (now) => ids(now) === '{}');
+      await world.until(csiNodes, 'n1', (now) => entry(now as CSINode, 'one.test') === undefined);
+    }));
+}
+
 test('[REG-7] [REG-10] a registration whose NodeGetInfo fails removes what an earlier one wrote, and recovers with another node ID and topology', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();

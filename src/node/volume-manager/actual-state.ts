@@ -19,8 +19,11 @@ export interface ActualMount {
 }
 
 export interface ActualVolume {
-  readonly volume: KnownVolume;
+  /** As it is staged, or was mounted first. */
+  volume: KnownVolume;
   device: 'unmounted' | MountState;
+  /** The driver staged nothing, because it could not when the device was mounted. It may come back and want that. */
+  isUnstaged: boolean;
   readonly mounts: Map<string, ActualMount>;
   /** The size of the last expansion, spelled as in the claim. */
   expandedTo: string | undefined;
@@ -57,12 +60,20 @@ export class ActualState {
 
   setDevice(volume: KnownVolume, state: ActualVolume['device']): void {
     const entry = this.#entry(volume);
+    if (entry.device === 'unmounted') entry.volume = volume;
     entry.device = state;
+    if (state !== 'uncertain') entry.isUnstaged = false;
     if (state === 'unmounted') {
       entry.expandedTo = undefined;
       entry.size = undefined;
     }
     this.#prune(volume);
+  }
+
+  /** It is mounted, and its driver had nothing to do for that. */
+  setUnstaged(volume: KnownVolume): void {
+    this.setDevice(volume, 'mounted');
+    this.#entry(volume).isUnstaged = true;
   }
 
   setMount(mount: Omit<ActualMount, 'publishedAtMs'> & { publishedAtMs?: number }): void {
@@ -83,6 +94,7 @@ export class ActualState {
     const entry: ActualVolume = {
       volume,
       device: 'unmounted',
+      isUnstaged: false,
       mounts: new Map(),
       expandedTo: undefined,
       size: undefined,

@@ -22,7 +22,7 @@ const volume = (over: Partial<MountableVolume> = {}): MountableVolume => ({
   ...over,
 });
 const wanted = (uid: string, over: Partial<MountableVolume> = {}): [string, DesiredMount] => [
-  mountKey(uid, 'pv'),
+  mountKey(uid, over.specName ?? 'pv'),
   {
     pod: { metadata: { uid, name: uid } } as Pod,
     volume: volume(over),
@@ -37,9 +37,19 @@ const mounted = (uid: string, state: ActualMount['state'] = 'mounted'): [string,
 const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] = []): ActualVolume => ({
   volume: volume(),
   device,
+  isUnstaged: false,
   mounts: new Map(mounts),
   expandedTo: undefined,
   size: undefined,
+});
+
+const blockDevice = (device: ActualVolume['device'], mounts: [string, ActualMount][] = []) => ({
+  ...actual(device, mounts),
+  volume: volume({ block: true }),
+});
+const unstaged = (mounts: [string, ActualMount][] = []) => ({
+  ...actual('mounted', mounts),
+  isUnstaged: true,
 });
 
 interface Case {
@@ -51,6 +61,8 @@ interface Case {
   isPopulated?: boolean;
   republish?: boolean;
   grows?: string;
+  /** The driver has the capability to stage. */
+  stages?: boolean;
   then: string[];
 }
 
@@ -81,6 +93,43 @@ const cases: Case[] = [
     desired: [wanted('a', { seLinuxLabel: 'x' }), wanted('b')],
     actual: actual('mounted'),
     then: ['wait-for-pod a/pv', 'set-up b/pv'],
+  },
+  {
+    name: 'a block volume that is staged under the name of another PersistentVolume, nobody uses it: unstaged first',
+    desired: [wanted('a', { block: true, specName: 'pv-b' })],
+    actual: blockDevice('uncertain'),
+    then: ['unmount-device'],
+  },
+  {
+    name: 'a block volume that a pod has through another PersistentVolume: waits',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: blockDevice('mounted', [mounted('b')]),
+    then: ['wait-for-pod a/pv-b'],
+  },
+  {
+    name: 'a block volume that a pod will get through another PersistentVolume: waits, no unstage in turns',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: blockDevice('mounted'),
+    then: ['wait-for-pod a/pv-b', 'set-up b/pv'],
+  },
+  {
+    name: 'a block volume that its driver does not stage, through another PersistentVolume: set up',
+    desired: [wanted('a', { block: true, specName: 'pv-b' }), wanted('b', { block: true })],
+    actual: { ...blockDevice('mounted', [mounted('b')]), isUnstaged: true },
+    stages: false,
+    then: ['set-up a/pv-b'],
+  },
+  {
+    name: 'staged in the other volume mode: unstaged first',
+    desired: [wanted('a', { block: true })],
+    actual: actual('mounted'),
+    then: ['unmount-device'],
+  },
+  {
+    name: 'a filesystem that a pod has through another PersistentVolume is staged at the same place',
+    desired: [wanted('a', { specName: 'pv-b' }), wanted('b')],
+    actual: actual('mounted', [mounted('b')]),
+    then: ['set-up a/pv-b'],
   },
   {
     name: 'an uncertain device is staged again before it is published',
@@ -167,6 +216,39 @@ const cases: Case[] = [
     grows: '2Gi',
     then: ['expand 2Gi'],
   },
+  {
+    name: 'of a driver that does not stage: published for each pod',
+    desired: [wanted('a'), wanted('b')],
+    actual: unstaged([mounted('a')]),
+    stages: false,
+    then: ['set-up b/pv'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before the next pod',
+    desired: [wanted('a'), wanted('b')],
+    actual: unstaged([mounted('a')]),
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before it is published again',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    republish: true,
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage: staged before it is expanded',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    grows: '2Gi',
+    then: ['mount-device'],
+  },
+  {
+    name: 'mounted before its driver learned to stage, in nobody’s way: left as it is',
+    desired: [wanted('a')],
+    actual: unstaged([mounted('a')]),
+    then: [],
+  },
   { name: 'not expanded before it is mounted', desired: [wanted('a')], grows: '2Gi', then: ['mount-device'] },
 ];
 
@@ -179,6 +261,7 @@ describe('what to do next about a volume', () => {
     isPopulated = true,
     republish = false,
     grows,
+    stages = true,
     then,
   } of cases) {
     test(name, () => {
@@ -188,6 +271,7 @@ describe('what to do next about a volume', () => {
         podOf: (uid) => (uid in living ? { resolved: living[uid] === true, mounts: new Map() } : undefined),
         isPopulated,
         isRepublishDue: () => republish,
+        needsStaging: () => stages,
         growsTo: () => grows,
       });
       assert.deepEqual(

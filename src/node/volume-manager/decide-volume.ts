@@ -1,6 +1,7 @@
 // The next steps for one volume, from its desired and its actual state. Pure. Unmount comes before mount, and an
 // uncertain mount counts as mounted.
 
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { ActualMount, ActualVolume } from './actual-state.ts';
 import type { DesiredMount, DesiredPod } from './desired-state.ts';
 
@@ -12,13 +13,15 @@ export type Step =
   | { kind: 'expand'; id: string; mount: DesiredMount; capacity: string }
   | WaitForPod;
 
+type Misfit = 'label' | 'place';
+
 export interface WaitForPod {
   kind: 'wait-for-pod';
   id: string;
   mount: DesiredMount;
   otherPodUid: string;
-  /** The other pod has it alone (ReadWriteOncePod), or with another SELinux label. */
-  because: 'exclusive' | 'label';
+  /** The other pod has it alone (ReadWriteOncePod), with another SELinux label, or staged at another place. */
+  because: 'exclusive' | Misfit;
 }
 
 export interface MountFacts {
@@ -29,6 +32,8 @@ export interface MountFacts {
   isPopulated: boolean;
   /** Whether requiresRepublish asks for another NodePublishVolume now. */
   isRepublishDue: (mount: ActualMount) => boolean;
+  /** Whether its driver stages this volume. */
+  needsStaging: (volume: MountableVolume) => boolean;
   /** The size for NodeExpandVolume; undefined when no expansion is due. */
   growsTo: (mount: DesiredMount) => string | undefined;
 }
@@ -49,9 +54,13 @@ export function decideVolume(facts: MountFacts): Step[] {
   for (const [key, mount] of desired) {
     const current = actual?.mounts.get(key);
     if (current?.state === 'mounted') {
-      if (facts.isRepublishDue(current))
-        steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
+      const isDue = facts.isRepublishDue(current);
       const capacity = facts.growsTo(mount);
+      if ((isDue || capacity !== undefined) && lacksStaging(mount, facts)) {
+        steps.push({ kind: 'mount-device', id: 'mount-device', mount });
+        continue;
+      }
+      if (isDue) steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
       if (capacity !== undefined) steps.push({ kind: 'expand', id: `expand ${capacity}`, mount, capacity });
       continue;
     }
@@ -61,14 +70,16 @@ export function decideVolume(facts: MountFacts): Step[] {
       steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid: rival, because: 'exclusive' });
       continue;
     }
-    if (actual && hasOtherLabel(actual, mount)) {
-      const otherPodUid = userOfLabel(actual, desired);
+    const because = actual && misfit(actual, mount, facts);
+    if (actual && because) {
+      const otherPodUid = userAsStaged(actual, facts);
       const id = `wait-for-pod ${key}`;
       if (otherPodUid === undefined) steps.push({ kind: 'unmount-device', id: 'unmount-device' });
-      else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because: 'label' });
+      else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because });
       continue;
     }
-    if (mount.volume.lifecycle === 'Persistent' && actual?.device !== 'mounted') {
+    const isDeviceMounted = actual?.device === 'mounted' && !lacksStaging(mount, facts);
+    if (mount.volume.lifecycle === 'Persistent' && !isDeviceMounted) {
       steps.push({ kind: 'mount-device', id: 'mount-device', mount });
       continue;
     }
@@ -84,6 +95,11 @@ function isSurplus(mount: ActualMount, { podOf, isPopulated }: MountFacts): bool
   return pod === undefined || (pod.resolved && !pod.mounts.has(mount.volume.specName));
 }
 
+/** Its driver came back with the capability to stage: then every other call names what it has staged. */
+function lacksStaging({ volume }: DesiredMount, { actual, needsStaging }: MountFacts): boolean {
+  return actual?.isUnstaged === true && needsStaging(volume);
+}
+
 /** ReadWriteOncePod: the pod that has the volume mounted. */
 function exclusiveRival(
   key: string,
@@ -94,15 +110,26 @@ function exclusiveRival(
   return mounts.find(([other]) => other !== key)?.[1].podUid;
 }
 
-/** It is staged with another SELinux label than this pod needs: a filesystem has one label for all its mounts. */
-function hasOtherLabel(actual: ActualVolume, { volume }: DesiredMount): boolean {
-  return actual.device !== 'unmounted' && actual.volume.seLinuxLabel !== volume.seLinuxLabel;
+/**
+ * Why this pod cannot use what is staged: a filesystem has one SELinux label for all its mounts, and a block volume is
+ * staged at a place that is named after its PersistentVolume.
+ */
+function misfit(
+  { device, volume: staged, isUnstaged }: ActualVolume,
+  { volume }: DesiredMount,
+  { needsStaging }: Pick<MountFacts, 'needsStaging'>,
+): Misfit | undefined {
+  if (device === 'unmounted') return undefined;
+  if (staged.seLinuxLabel !== volume.seLinuxLabel) return 'label';
+  if (isUnstaged && !needsStaging(volume)) return undefined;
+  const isElsewhere = staged.block !== volume.block || (volume.block && staged.specName !== volume.specName);
+  return isElsewhere ? 'place' : undefined;
 }
 
-/** The pod that uses the volume with the label that it has now, or will. */
-function userOfLabel({ volume, mounts }: ActualVolume, desired: MountFacts['desired']): string | undefined {
-  const [mounted] = mounts.values();
+/** The pod that uses the volume as it is staged now, or will. */
+function userAsStaged(actual: ActualVolume, facts: MountFacts): string | undefined {
+  const [mounted] = actual.mounts.values();
   if (mounted !== undefined) return mounted.podUid;
-  const waiting = [...desired.values()].find((other) => other.volume.seLinuxLabel === volume.seLinuxLabel);
+  const waiting = [...facts.desired.values()].find((other) => !misfit(actual, other, facts));
   return waiting?.pod.metadata.uid;
 }

@@ -115,7 +115,7 @@ export function createOperations(ports: OperationPorts): Perform {
     const { volume, pod } = mount;
     if (!needsStaging(driver, volume)) {
       requireWanted(mount);
-      actual.setDevice(volume, 'mounted');
+      actual.setUnstaged(volume);
       return;
     }
     await clearStaleDevice(mount, driver, signal);

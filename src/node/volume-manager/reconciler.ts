@@ -3,6 +3,7 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
@@ -39,6 +40,7 @@ export function createReconciler(
     waits: PodWaits;
     perform: Perform;
     driverObject(name: string): CSIDriver | undefined;
+    needsStaging(volume: MountableVolume): boolean;
     growsTo(mount: DesiredMount): string | undefined;
     recorder: EventRecorder;
     /** Includes pods that are being deleted. */
@@ -73,6 +75,7 @@ export function createReconciler(
       podOf: (uid) => desired.pod(uid),
       isPopulated: desired.isPopulated,
       isRepublishDue: (mount) => republishInMs(mount) <= 0,
+      needsStaging: ports.needsStaging,
       growsTo: ports.growsTo,
     });
   }
@@ -175,11 +178,16 @@ export function createReconciler(
     const other = ports.podByUid(otherPodUid);
     const holder = `pod ${other ? keyOf(other) : `with UID ${otherPodUid}`}`;
     const { specName, seLinuxLabel } = mount.volume;
-    const why =
-      because === 'exclusive'
-        ? `volume ${specName} is ReadWriteOncePod and ${holder} has it; waiting for that pod to end`
-        : `volume ${specName} is mounted for ${holder} with another SELinux label than ` +
-          `${seLinuxLabel ?? 'the default one'}, which this pod needs; waiting for that pod to end`;
+    const how = {
+      exclusive: `is ReadWriteOncePod and ${holder} has it`,
+      label:
+        `is mounted for ${holder} with another SELinux label than ` +
+        `${seLinuxLabel ?? 'the default one'}, which this pod needs`,
+      place:
+        `is mounted for ${holder} through another PersistentVolume with the same volumeHandle, ` +
+        'or in the other volume mode',
+    };
+    const why = `volume ${specName} ${how[because]}; waiting for that pod to end`;
     waits.set(mount.pod.metadata.uid, mount.volumeNames, why);
     ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
   }
@@ -187,15 +195,25 @@ export function createReconciler(
   function whenToLookAgain(key: string, pending: readonly Step[], retries: Retries): Outcome {
     const waits = pending.map(({ id }) => retries.waitMs({ operation: id }));
     const retryMs = Math.min(...waits, Number.POSITIVE_INFINITY);
-    const republishMs = Math.min(
-      ...[...(actual.get(key)?.mounts.values() ?? [])].map(republishInMs),
-      Number.POSITIVE_INFINITY,
-    );
+    const republishMs = nextRepublishInMs(key, pending);
     if (pending.length > 0 && retryMs <= republishMs)
       return requeueAfter(retryMs, `${pending[0]?.kind} is to be tried again`);
     if (republishMs !== Number.POSITIVE_INFINITY)
       return requeueAfter(Math.max(1, republishMs), 'the driver wants to publish again');
     return done;
+  }
+
+  /** Of the mounts that need it later. One that is due is pending, or its staging, and waits for a retry. */
+  function nextRepublishInMs(key: string, pending: readonly Step[]): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [id, wanted] of desired.mountsOf(key)) {
+      const mount = actual.get(key)?.mounts.get(id);
+      const isPending = pending.some(
+        (step) => (step.kind === 'set-up' || step.kind === 'mount-device') && step.mount === wanted,
+      );
+      if (mount?.state === 'mounted' && !isPending) nextMs = Math.min(nextMs, republishInMs(mount));
+    }
+    return nextMs;
   }
 
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -939,6 +939,53 @@ describe('the volume manager', { concurrency: 8 }, () => {
         (now) => now?.status?.capacity?.storage === '2Gi',
       );
       assert.equal(driver.callsOf('NodeExpandVolume').length, 1);
+    }));
+
+  test('[MNT-1] a driver that comes back with the capability to stage stages before the next publish', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver, registrar } = await ready(world, { driver: { node: [] } });
+      await world.volume({ name: 'data', driver: DRIVER, spec: { accessModes: ['ReadWriteMany'] } });
+      const first = await world.untilRunning(await world.pod('a', [claimVolume('data')]));
+      assert.deepEqual(driver.callsOf('NodeStageVolume'), []);
+      await registrar.stop();
+      await registrar.driver.stop(0);
+      await world.until(csiNodes, 'n1', (now) => (now?.spec?.drivers ?? []).length === 0);
+      const upgraded = world.scripted();
+      await world.register('n1', upgraded);
+      const second = await world.untilRunning(await world.pod('b', [claimVolume('data')]));
+      const [staged, ...more] = upgraded.callsOf<NodeStageVolumeRequest>('NodeStageVolume');
+      assert.equal(more.length, 0);
+      assert.equal(lastPublish(upgraded).stagingTargetPath, staged?.stagingTargetPath);
+      await Promise.all([first, second].map((pod) => world.deletePod(pod)));
+      await Promise.all([first, second].map((pod) => world.untilGone(pod)));
+      await upgraded.until(() => upgraded.callsOf('NodeUnstageVolume').length === 1);
+    }));
+
+  test('[MNT-3] a block volume through a second PersistentVolume waits for the pod that has it through the first, and is staged anew', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver } = await ready(world);
+      const device = { handle: 'one', driver: DRIVER, spec: { volumeMode: 'Block' } } as const;
+      for (const name of ['first', 'second']) await world.volume({ ...device, name });
+      const spec = (claim: string) => ({
+        containers: [{ name: 'c', image: 'i', volumeDevices: [{ name: claim, devicePath: '/dev/x' }] }],
+      });
+      const first = await world.untilRunning(
+        await world.pod('a', [claimVolume('first')], { spec: spec('first') }),
+      );
+      const second = await world.pod('b', [claimVolume('second')], { spec: spec('second') });
+      await world.untilEvent(
+        'FailedMount',
+        /default\/a through another PersistentVolume with the same volumeHandle/,
+      );
+      await world.deletePod(first);
+      await world.untilRunning(second);
+      await world.deletePod(second);
+      await world.untilGone(second);
+      await driver.until(() => driver.callsOf('NodeUnstageVolume').length === 2);
+      const staged = (method: string) =>
+        driver.callsOf<NodeStageVolumeRequest>(method).map((call) => basename(call.stagingTargetPath));
+      assert.deepEqual(staged('NodeStageVolume'), ['pv-first', 'pv-second']);
+      assert.deepEqual(staged('NodeUnstageVolume'), ['pv-first', 'pv-second']);
     }));
 
   test('a driver that does not answer delays no other driver', (t) =>

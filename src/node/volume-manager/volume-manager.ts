@@ -5,6 +5,7 @@ import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
+import { needsStaging } from '../../csi-plugin/mount/mount-device.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -131,6 +132,10 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       return result;
     },
     driverObject,
+    needsStaging(volume) {
+      const driver = registry.get(volume.driver);
+      return driver !== undefined && needsStaging(driver, volume);
+    },
     podByUid,
     podChanged,
     growsTo,

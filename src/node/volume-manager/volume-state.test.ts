@@ -82,6 +82,19 @@ test('the actual state keeps a volume as long as it is staged or published', () 
   assert.deepEqual(actual.keys(), [key('a')], 'still staged');
 });
 
+test('the actual state knows a volume as it was staged last', () => {
+  const actual = new ActualState();
+  const a = volume('a');
+  const renamed = { ...a, specName: 'pv-renamed' };
+  actual.setMount({ podUid: 'one', volume: a, state: 'mounted', path: '/p', readOnly: false });
+  actual.setDevice(renamed, 'uncertain');
+  actual.setDevice(a, 'mounted');
+  assert.equal(actual.get(key('a'))?.volume.specName, 'pv-renamed', 'until it is unstaged');
+  actual.setDevice(renamed, 'unmounted');
+  actual.setDevice(a, 'uncertain');
+  assert.equal(actual.get(key('a'))?.volume.specName, 'pv-a');
+});
+
 test('the reason that a pod waits is reported when it changes, and only then', () => {
   const told: string[] = [];
   const waits = new PodWaits((uid) => told.push(uid));

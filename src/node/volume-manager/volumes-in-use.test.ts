@@ -52,13 +52,37 @@ async function reportingNode(t: TestContext) {
     stop.abort();
     running.catch(() => {});
   });
+  /** As after a restart: it knows nothing of the writes of the first. */
+  const another = () => {
+    const next = createVolumesInUse({
+      ...common,
+      kube,
+      nodeName: 'n1',
+      node: own.of(nodes),
+      inUse: () => world.used,
+      mayShrink: () => true,
+    });
+    void next.run(stop.signal);
+    return next;
+  };
   const others = createInformers({ ...common, kube });
   const seen = others.of(nodes);
   others.start(stop.signal);
   const until = (test: (node: Node | undefined) => boolean) => seen.waitFor('n1', test, soon());
   await inUse.ensure(VOLUME, soon());
   await until((node) => lists(node, VOLUME));
-  return { world, inUse, until, read: () => kube.get(nodes, { name: 'n1' }) };
+  return { world, inUse, another, until, read: () => kube.get(nodes, { name: 'n1' }) };
+}
+
+/** The next write is given up by its sender. The result sends it after all. */
+function giveUpNext(world: Awaited<ReturnType<typeof reportingNode>>['world']) {
+  const { promise: given, resolve } = Promise.withResolvers<() => Promise<unknown>>();
+  world.patches = async (send) => {
+    world.patches = (next) => next();
+    resolve(send);
+    throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+  };
+  return given;
 }
 
 test('[ATT-10] [MNT-1] a volume whose removal from volumesInUse got no response is listed again before it is mounted', async (t) => {
@@ -130,4 +154,64 @@ test('[MNT-1] a cancelled mount does not unlist the volume of another mount', as
   await second;
   assert(inUse.isReported('another'));
   assert.deepEqual((await read()).status?.volumesInUse, ['another', VOLUME]);
+});
+
+for (const { name, restart } of [
+  { name: 'that its sender gave up', restart: false },
+  { name: 'of the process before', restart: true },
+]) {
+  for (const others of [[], ['another']]) {
+    const what = others.length === 0 ? 'it' : 'it and another';
+    test(`[ATT-10] [MNT-1] a removal from volumesInUse ${name} takes no effect once ${what} may be mounted`, async (t) => {
+      const { world, inUse, another, read } = await reportingNode(t);
+      world.lag.hold();
+      const given = giveUpNext(world);
+      world.used.clear();
+      inUse.changed();
+      const sendLate = await given;
+      world.used = new Set([VOLUME, ...others]);
+      await (restart ? another() : inUse).ensure(VOLUME, soon());
+      await assert.rejects(sendLate(), /Conflict|conflict|modified/);
+      const listed = new Set((await read()).status?.volumesInUse);
+      assert.ok(listed.has(VOLUME));
+    });
+  }
+}
+
+test('a list that was written twice, so that an earlier write cannot take effect, ends with each volume once', async (t) => {
+  const { another, until } = await reportingNode(t);
+  await another().ensure(VOLUME, soon());
+  await until((node) => lists(node, VOLUME));
+});
+
+test('[MNT-1] reports that meet other writes of the Node need few attempts, and both sides get done', async (t) => {
+  const { world, inUse, read } = await reportingNode(t);
+  world.lag.hold();
+  const count = 50;
+  let sent = 0;
+  world.patches = (send) => {
+    sent += 1;
+    return send();
+  };
+  const others = async () => {
+    for (let done = 0; done < count; ) {
+      const { metadata, status } = await read();
+      const volumesAttached = [...(status?.volumesAttached ?? []), { name: `v${done}`, devicePath: '' }];
+      const patch = { metadata: { resourceVersion: metadata.resourceVersion }, status: { volumesAttached } };
+      const options = { type: 'merge', subresource: 'status' } as const;
+      const written = await world.kube.patch(nodes, { name: 'n1' }, patch, options).catch(() => undefined);
+      if (written) done += 1;
+    }
+  };
+  const reports = async () => {
+    for (let i = 0; i < count; i++) {
+      world.used.add(`used${i}`);
+      await inUse.ensure(`used${i}`, soon());
+    }
+  };
+  await Promise.all([others(), reports()]);
+  const { status } = await read();
+  assert.equal(status?.volumesAttached?.length, count);
+  assert.equal(status?.volumesInUse?.length, count + 1);
+  assert.ok(sent <= 3 * count, `${sent} writes for ${count} reports`);
 });

@@ -1,12 +1,13 @@
 // `volumesInUse` of the Node's status: volumes that must not be detached or deleted. A volume is reported before it is
 // first used, and its mount waits until the server has acknowledged the report; it is removed from the list after
-// unmount. Watches the Node; writes no other field of it.
+// unmount. Watches the Node; writes no other field of it, and only over the version that it decided from: a write that
+// its sender gave up may arrive late, and must not remove what was reported since.
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop } from '../../runtime/queue/loop.ts';
 import { onAbort } from '../../runtime/time/on-abort.ts';
@@ -14,11 +15,21 @@ import { onAbort } from '../../runtime/time/on-abort.ts';
 const KEY = 'status';
 /** Removals are coalesced: nobody waits for them. */
 const DEBOUNCE_MS = 20;
+/** Of one run, when others write the Node at the same time. */
+const MOST_ATTEMPTS = 20;
+
+/** Writes whose answers are not known: each of them may take effect, until the Node is seen newer than `over`. */
+interface Unsettled {
+  /** In the lists of all of them. */
+  keys: ReadonlySet<string>;
+  /** The newest version that one of them was sent over. Undefined until the Node has been read. */
+  over: string | undefined;
+}
 
 export interface VolumesInUse {
   /** Resolves once the server has acknowledged that this volume is in use. Rejects when the Node does not exist. */
   ensure(volumeKey: string, signal: AbortSignal): Promise<void>;
-  /** Whether the server has acknowledged it, and no write in flight removes it. */
+  /** Whether the server has acknowledged it, and no write that is on its way removes it. */
   isReported(volumeKey: string): boolean;
   /** What the list should be now, as far as this run knows. */
   list(): string[];
@@ -39,17 +50,18 @@ export function createVolumesInUse(
   },
 ): VolumesInUse {
   const { kube, nodeName } = ports;
-  /** As last read, written or watched. Undefined before that, and after it was deleted. */
+  /** As last read, written or watched. Undefined before it was read, and after it was deleted. */
   let node: Node | undefined;
+  let mustRead = true;
   /** Needed by operations in flight, regardless of the state. */
   const claimed = new Map<string, number>();
-  /** The lists of all writes since the last acknowledged one. Each of them may have taken effect. */
-  let unanswered: ReadonlySet<string> | undefined;
+  // The process before this one may have sent a write and not got its answer.
+  let unsettled: Unsettled | undefined = { keys: new Set(), over: undefined };
   const waiting = new Set<() => void>();
 
   const isReported = (volumeKey: string): boolean => {
     const listed = node?.status?.volumesInUse ?? [];
-    return listed.includes(volumeKey) && (unanswered?.has(volumeKey) ?? true);
+    return listed.includes(volumeKey) && (unsettled?.keys.has(volumeKey) ?? true);
   };
 
   const list = (): string[] => [...new Set([...ports.inUse(), ...claimed.keys()])].sort();
@@ -59,31 +71,62 @@ export function createVolumesInUse(
     name: 'volumes-in-use',
     backoff: { startMs: 200, maxMs: 10_000, jitter: 0.1 },
     async reconcile(_key, { signal }) {
-      try {
-        node ??= await kube.get(nodes, { name: nodeName }, { signal });
-        await write(node.status?.volumesInUse ?? [], signal);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        node = undefined;
+      for (let tries = 1; ; tries++) {
+        try {
+          while (await write(await current(signal), signal));
+          break;
+        } catch (error) {
+          mustRead = true;
+          if (isNotFound(error)) {
+            node = undefined;
+            break;
+          }
+          // Others write the Node too, and mounts wait for this.
+          if (tries >= MOST_ATTEMPTS || !isConflict(error)) throw error;
+        }
       }
       for (const look of [...waiting]) look();
       return done;
     },
   });
 
-  async function write(listed: readonly string[], signal: AbortSignal): Promise<void> {
+  async function current(signal: AbortSignal): Promise<Node> {
+    if (node && !mustRead) return node;
+    const read = await kube.get(nodes, { name: nodeName }, { signal });
+    mustRead = false;
+    node ??= read;
+    if (unsettled) unsettled.over ??= read.metadata.resourceVersion;
+    saw(read);
+    return node;
+  }
+
+  /** Whether it wrote. */
+  async function write({ metadata, status }: Node, signal: AbortSignal): Promise<boolean> {
+    const listed = status?.volumesInUse ?? [];
     const wanted = new Set([...list(), ...(ports.mayShrink() ? [] : listed)]);
     const isRight = wanted.size === listed.length && listed.every((key) => wanted.has(key));
-    if (isRight && !unanswered) return;
-    unanswered = new Set([...wanted].filter((key) => unanswered?.has(key) ?? true));
-    const patch = { status: { volumesInUse: [...wanted].sort() } };
+    const before = unsettled?.keys;
+    const staysRight = before === undefined || [...wanted].every((key) => before.has(key));
+    if (isRight && staysRight) return false;
+    const volumesInUse = [...wanted].sort();
+    // The server makes no new version of a list that is the same: then the earlier write could still take effect. So the
+    // first volume is listed twice for a moment.
+    if (isRight) volumesInUse.push(...volumesInUse.slice(0, 1));
+    const { resourceVersion } = metadata;
+    unsettled = {
+      keys: new Set(volumesInUse.filter((key) => before?.has(key) ?? true)),
+      over: resourceVersion,
+    };
+    const patch = { metadata: { resourceVersion }, status: { volumesInUse } };
     const options = { subresource: 'status', type: 'merge', signal } as const;
     saw(await kube.patch(nodes, { name: nodeName }, patch, options));
-    unanswered = undefined;
+    return true;
   }
 
   function saw(seen: Node): void {
-    if (!node || isNewer(seen.metadata.resourceVersion, node.metadata.resourceVersion)) node = seen;
+    const { resourceVersion } = seen.metadata;
+    if (unsettled?.over !== undefined && isNewer(resourceVersion, unsettled.over)) unsettled = undefined;
+    if (node && isNewer(resourceVersion, node.metadata.resourceVersion)) node = seen;
   }
 
   return {
@@ -124,6 +167,7 @@ export function createVolumesInUse(
         updated: (_before, after) => look(after),
         deleted() {
           node = undefined;
+          mustRead = true;
         },
       });
       try {
