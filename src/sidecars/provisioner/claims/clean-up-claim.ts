@@ -13,10 +13,10 @@ import { SecretError } from '../../../csi/secrets/credentials.ts';
 import { errorMessage } from '../../../runtime/error-message.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import { claimOf, type Intent } from '../intents/intent.ts';
+import { claimOf, earlierOf, type Intent, intentWith, isSameRequest } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
-import type { Asked, Attempt } from './attempts.ts';
+import type { Asked, AskedRequest, Attempt } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
@@ -26,7 +26,7 @@ import {
   recordOf,
 } from './claim-work.ts';
 
-type Repeat = Pick<Asked, 'request' | 'secrets'> & { earlier: EarlierCalls };
+type Repeat = AskedRequest & { earlier: EarlierCalls };
 
 /**
  * `isRecorded`: the claim has its volume, and only a further call is uncertain. Ends with an attempt that can be
@@ -46,9 +46,9 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
     if (await recordOf(run)) return over(run, 'it is recorded', false);
     if (await isWanted(run)) return claimChanged;
   }
-  let repeat: Repeat;
+  let repeats: readonly Repeat[];
   try {
-    repeat = asked ? { ...asked, earlier: 'the same' } : await planAgain(run, intent);
+    repeats = await repeatsOf(run, intent, asked);
   } catch (error) {
     run.signal.throwIfAborted();
     if (!isUsersProblem(error)) throw error;
@@ -60,12 +60,48 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
         `If you know that there is none, ${toForget}`,
     );
   }
+  const written = repeats.reduce((with_, { plan }) => intentWith(with_, plan), onClaim ?? intent);
   if (claim && onClaim) {
-    const kept = await moveToClaim(run, claim, { ...onClaim, asked: onClaim.asked + 1 });
+    const kept = await moveToClaim(run, claim, { ...written, asked: onClaim.asked + 1 });
     if (!kept) return claimChanged;
   }
-  const ending = await findAndDelete(run, repeat);
-  return 'how' in ending ? over(run, ending.how, isRecorded) : again(ending.uncertain);
+  const [last, ...others] = repeats;
+  // Each may make a volume from now on. An intent in the ledger cannot say so: it is not written again.
+  if (last && earlierOf(written, last.plan) === 'something else') {
+    work.attempts.set(run.uid, { is: 'asking', asked: { ...last, intent: written, others } });
+  }
+  let uncertain = '';
+  for (const repeat of repeats) {
+    const ending = await findAndDelete(run, repeat);
+    if ('how' in ending) return over(run, ending.how, isRecorded);
+    uncertain = ending.uncertain;
+  }
+  return again(uncertain);
+}
+
+/**
+ * The requests one of which may have made the volume. Of different ones each is tried, until one is answered with a volume:
+ * what the class asks for now is often what was asked for at first, before a restart.
+ */
+async function repeatsOf(
+  run: ClaimRun,
+  intent: Intent,
+  asked: Asked | undefined,
+): Promise<readonly Repeat[]> {
+  if (!asked) return [await planAgain(run, intent)];
+  if (earlierOf(asked.intent, asked.plan) === 'the same') return [{ ...asked, earlier: 'the same' }];
+  const known = [asked, ...(asked.others ?? [])];
+  const repeats = known.map((each): Repeat => ({ ...each, earlier: 'something else' }));
+  try {
+    const planned = await planAgain(run, asked.intent);
+    // Secrets may be gone by now, or have been missing then.
+    const isCovered = ({ plan, secrets }: Repeat) =>
+      isSameRequest(plan, planned.plan) && (planned.secrets !== undefined || secrets === undefined);
+    return [planned, ...repeats.filter((each) => !isCovered(each))];
+  } catch (error) {
+    if (!isUsersProblem(error)) throw error;
+    return repeats;
+  }
 }
 
 function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boolean): Outcome {
@@ -124,11 +160,10 @@ async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
   const { plan } = planned;
   const request = createVolumeRequest(plan);
   try {
-    const earlier = intent.digest === plan.digest ? 'the same' : 'something else';
-    return { request, secrets: await provisionerSecrets(run, plan), earlier };
+    return { plan, request, secrets: await provisionerSecrets(run, plan), earlier: earlierOf(intent, plan) };
   } catch (error) {
     if (!(error instanceof SecretError && error.missing)) throw error;
     // Secrets are often deleted with their namespace. Some drivers do not need them; a rejection proves nothing then.
-    return { request, secrets: undefined, earlier: 'something else' };
+    return { plan, request, secrets: undefined, earlier: 'something else' };
   }
 }

@@ -11,12 +11,12 @@ import { errorMessage } from '../../../runtime/error-message.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { isAlreadyExists, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
 import { done, failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import { intentFor } from '../intents/intent.ts';
+import { earlierOf, intentFor, intentWith, isSameRequest } from '../intents/intent.ts';
 import { type CheckedVolume, checkVolume } from '../planning/check-volume.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
 import { persistentVolume } from '../planning/persistent-volume.ts';
-import type { Asked } from './attempts.ts';
+import type { Asked, AskedRequest } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
@@ -47,7 +47,7 @@ interface BegunRun extends ProvisionRun {
 export async function provisionClaim(run: ProvisionRun): Promise<Outcome> {
   const { work, claim, signal } = run;
   const startMs = work.clock.monotonicMs();
-  let prepared: Omit<Asked, 'intent'>;
+  let prepared: AskedRequest;
   try {
     const planned = await planFor(run);
     if ('populator' in planned) {
@@ -80,33 +80,44 @@ async function planFor({ work, claim, storageClass, attempt: { known }, signal }
 /** Writes the intent: to the ledger for a first call, on the claim for any other or without a ledger. */
 async function begin(
   run: ProvisionRun,
-  prepared: Omit<Asked, 'intent'>,
+  prepared: AskedRequest,
   startMs: number,
 ): Promise<Outcome | BegunRun> {
   const { work, claim, storageClass, signal } = run;
   const { inLedger, onClaim, known } = run.attempt;
-  const { digest, source } = prepared.plan;
   const before = onClaim ?? inLedger;
   const open = before ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
-  const earlier = open === undefined ? 'none' : open.digest === digest ? 'the same' : 'something else';
+  const earlier: EarlierCalls = open === undefined ? 'none' : earlierOf(open, prepared.plan);
   // A previous process may have recorded the volume of an earlier call: another call could only do harm.
   if (before && (await recordOf(run))) return catchUp;
-  const intent = before
-    ? { ...before, asked: before.asked + 1 }
-    : intentFor(claim, { storageClass, digest, source, nowMs: work.clock.now() });
-  const begun = { ...run, asked: { ...prepared, intent }, earlier, startMs } as const;
+  const count = before ? before.asked + 1 : 1;
+  const intent = open
+    ? { ...intentWith(open, prepared.plan), asked: count }
+    : intentFor(claim, { storageClass, ...prepared.plan, nowMs: work.clock.now() });
+  const begun = {
+    ...run,
+    asked: { ...prepared, intent, others: othersThan(prepared.plan, run) },
+    earlier,
+    startMs,
+  };
   if (!before && (await work.ledger.begin(intent, signal))) return begun;
   const kept = await moveToClaim(run, claim, intent);
   return kept ? { ...begun, claim: kept } : claimChanged;
 }
 
+/** Any of them may have made a volume. */
+function othersThan(plan: Asked['plan'], { attempt: { known } }: ProvisionRun): AskedRequest[] {
+  const last = known?.is === 'asking' ? known.asked : undefined;
+  if (!last) return [];
+  const { others = [], intent: _ours, ...alone } = last;
+  return [...others, alone].filter((each) => !isSameRequest(each.plan, plan));
+}
+
 async function askDriver(run: BegunRun): Promise<Outcome> {
-  const { work, uid, key, claim, asked, earlier, attempt, volume, signal } = run;
+  const { work, uid, key, claim, asked, volume, signal } = run;
   const text = `External provisioner is provisioning volume for claim "${key}"`;
   work.recorder.event(claim, 'Normal', 'Provisioning', text);
-  // The intent's request is the one to repeat: a later, different one must not replace it.
-  const first = attempt.known?.is === 'asking' ? attempt.known.asked : undefined;
-  work.attempts.set(uid, { is: 'asking', asked: earlier === 'something else' ? first : asked });
+  work.attempts.set(uid, { is: 'asking', asked });
   let made: Volume | undefined;
   try {
     made = await work.calls.create(asked.request, asked.secrets, signal);

@@ -14,13 +14,16 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../../api/well-known.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { ContentSource } from '../planning/plan-volume.ts';
+import type { ContentSource, VolumePlan } from '../planning/plan-volume.ts';
 
 export interface Intent {
   namespace: string;
   name: string;
   uid: string;
-  /** Digest of the request: two requests with the same digest ask for the same volume. */
+  /**
+   * Digest of the request: two requests with the same digest ask for the same volume. Empty once different requests were
+   * made: a refusal of one of them says nothing about the others.
+   */
   digest: string;
   /** Number of calls started, the first included. In the ledger always 1. */
   asked: number;
@@ -30,6 +33,22 @@ export interface Intent {
   spec: PersistentVolumeClaim['spec'];
   /** Of the request. Absent without a source. */
   source?: ContentSource;
+}
+
+type RequestDigest = Pick<VolumePlan, 'digest'>;
+
+export function isSameRequest(one: RequestDigest, other: RequestDigest): boolean {
+  return one.digest === other.digest;
+}
+
+/** What the calls of an intent asked for, compared with this plan. */
+export function earlierOf(intent: Intent, plan: RequestDigest): 'the same' | 'something else' {
+  return isSameRequest(intent, plan) ? 'the same' : 'something else';
+}
+
+/** The intent once this plan is asked for, too. */
+export function intentWith(intent: Intent, plan: RequestDigest): Intent {
+  return isSameRequest(intent, plan) ? intent : { ...intent, digest: '' };
 }
 
 /** The loop's key of a claim, by UID: a new claim of the same name is another attempt. */
