@@ -127,6 +127,24 @@ test('[TOP-5] a repeated request for a claim is the same after a change of the c
   assert.deepEqual(topologyOf(world, 2), topologyOf(world, 0));
 });
 
+test('[TOP-5] [PROV-5] a refusal after a restart and a change of the cluster proves nothing of the request before', async (t) => {
+  const world = await threeZones(t);
+  world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+  const first = await world.start(undefined, { retryIntervalStartMs: 60_000 });
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.event('ProvisioningFailed');
+  await first.stop();
+  await world.admin.delete(csiNodes, { name: 'n1' });
+  await world.remove('data');
+  world.driver.script('CreateVolume', { fail: 'ALREADY_EXISTS' });
+  await world.start();
+  await world.claimGone('data');
+  assert.deepEqual(topologyOf(world).requisite, zones('b', 'c'));
+  await world.noIntents();
+  assert.equal(world.driver.volumes.size, 0);
+});
+
 test('[TOP-6] the volumes of a StatefulSet spread evenly over the zones', async (t) => {
   const world = await threeZones(t, { immediatePreference: 'statefulset' });
   await world.start();

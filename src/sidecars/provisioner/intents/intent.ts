@@ -25,6 +25,8 @@ export interface Intent {
    * made: a refusal of one of them says nothing about the others.
    */
   digest: string;
+  /** A process that is started later may plan another topology. */
+  topologyDigest?: string;
   /** Number of calls started, the first included. In the ledger always 1. */
   asked: number;
   /** For users. */
@@ -35,10 +37,11 @@ export interface Intent {
   source?: ContentSource;
 }
 
-type RequestDigest = Pick<VolumePlan, 'digest'>;
+type RequestDigest = Partial<Pick<VolumePlan, 'digest' | 'topologyDigest'>>;
 
+/** An intent of an earlier version says nothing of its topology: it counts as another request where there is one. */
 export function isSameRequest(one: RequestDigest, other: RequestDigest): boolean {
-  return one.digest === other.digest;
+  return one.digest === other.digest && one.topologyDigest === other.topologyDigest;
 }
 
 /** What the calls of an intent asked for, compared with this plan. */
@@ -60,7 +63,13 @@ const READ_ANNOTATIONS = new Set([ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA, AN
 
 export function intentFor(
   claim: PersistentVolumeClaim,
-  facts: { storageClass: StorageClass; digest: string; nowMs: number; source?: ContentSource | undefined },
+  facts: {
+    storageClass: StorageClass;
+    digest: string;
+    topologyDigest?: string | undefined;
+    nowMs: number;
+    source?: ContentSource | undefined;
+  },
 ): Intent {
   const { namespace = '', name, uid } = claim.metadata;
   const annotations = readAnnotations(claim, facts.storageClass);
@@ -69,6 +78,7 @@ export function intentFor(
     name,
     uid,
     digest: facts.digest,
+    ...(facts.topologyDigest && { topologyDigest: facts.topologyDigest }),
     asked: 1,
     since: new Date(facts.nowMs).toISOString(),
     ...(annotations && { annotations }),
@@ -94,7 +104,14 @@ export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
   if (!hasFinalizer(claim, FINALIZER_PROVISIONING)) return undefined;
   const { namespace = '', name, uid, creationTimestamp, annotations } = claim.metadata;
   const intent = written(annotations);
-  const { digest = '', asked = 2, since = creationTimestamp, spec = claim.spec, source } = intent;
+  const {
+    digest = '',
+    topologyDigest,
+    asked = 2,
+    since = creationTimestamp,
+    spec = claim.spec,
+    source,
+  } = intent;
   // Of the spec only what a user may change on a bound claim: the rest is on the claim, and immutable.
   const { volumeAttributesClassName: _now, ...unchanged } = claim.spec;
   const { resources, volumeAttributesClassName } = spec;
@@ -108,6 +125,7 @@ export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
     name,
     uid,
     digest,
+    ...(topologyDigest && { topologyDigest }),
     asked,
     since,
     spec: first,
