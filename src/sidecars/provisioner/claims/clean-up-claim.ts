@@ -29,10 +29,13 @@ import {
 type Repeat = AskedRequest & { earlier: EarlierCalls };
 
 /**
- * `isRecorded`: the claim has its volume, and only a further call is uncertain. Ends with an attempt that can be
- * dropped.
+ * `isRecorded`: the claim has its volume, and only a further call is uncertain. `reschedule`: the claim still waits for a
+ * volume, but for one elsewhere. Ends with an attempt that can be dropped.
  */
-export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: boolean }): Promise<Outcome> {
+export async function cleanUpClaim(
+  run: ClaimRun,
+  { isRecorded, reschedule = false }: { isRecorded: boolean; reschedule?: boolean },
+): Promise<Outcome> {
   const { work, claim, attempt, inputs, volume } = run;
   const { onClaim, inLedger, known } = attempt;
   const asked = known?.is === 'asking' ? known.asked : undefined;
@@ -44,7 +47,7 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
   };
   if (!isRecorded) {
     if (await recordOf(run)) return over(run, 'it is recorded', false);
-    if (await isWanted(run)) return claimChanged;
+    if (!reschedule && (await isWanted(run))) return claimChanged;
   }
   let repeats: readonly Repeat[];
   try {
@@ -61,8 +64,8 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
     );
   }
   const written = repeats.reduce((with_, { plan }) => intentWith(with_, plan), onClaim ?? intent);
-  if (claim && onClaim) {
-    const kept = await moveToClaim(run, claim, { ...written, asked: onClaim.asked + 1 });
+  if (claim && (onClaim || reschedule)) {
+    const kept = await moveToClaim(run, claim, { ...written, asked: written.asked + 1 });
     if (!kept) return claimChanged;
   }
   const [last, ...others] = repeats;
@@ -73,7 +76,7 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
   let uncertain = '';
   for (const repeat of repeats) {
     const ending = await findAndDelete(run, repeat);
-    if ('how' in ending) return over(run, ending.how, isRecorded);
+    if ('how' in ending) return over(run, ending.how, isRecorded, reschedule && !ending.isRecorded);
     uncertain = ending.uncertain;
   }
   return again(uncertain);
@@ -104,10 +107,15 @@ async function repeatsOf(
   }
 }
 
-function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boolean): Outcome {
+function over(
+  { work, uid, key, volume }: ClaimRun,
+  how: string,
+  isRecorded: boolean,
+  reschedule = false,
+): Outcome {
   const attempt: Attempt = isRecorded
     ? { is: 'recorded', volumeName: volume.name, handle: undefined, onClaim: true }
-    : { is: 'nothing-left', reschedule: false };
+    : { is: 'nothing-left', reschedule };
   work.attempts.set(uid, attempt);
   work.log.info('What the driver has for a claim is certain again', { claim: key, uid, how });
   return requeueAfter(0, 'its intent can be dropped');
@@ -125,7 +133,7 @@ async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Pro
 async function findAndDelete(
   run: ClaimRun,
   { request, secrets, earlier }: Repeat,
-): Promise<{ how: string } | { uncertain: string }> {
+): Promise<{ how: string; isRecorded?: boolean } | { uncertain: string }> {
   const { work, volume, signal } = run;
   let made: Volume | undefined;
   try {
@@ -140,7 +148,8 @@ async function findAndDelete(
   const owner = work.attempts.ownerOf(id, volume.name);
   if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };
   // A PersistentVolume written by a previous process may have appeared during the call.
-  if ((await recordOf(run))?.spec.csi?.volumeHandle === id) return { how: 'it is recorded' };
+  if ((await recordOf(run))?.spec.csi?.volumeHandle === id)
+    return { how: 'it is recorded', isRecorded: true };
   try {
     await work.calls.delete(id, secrets, signal);
   } catch (error) {
@@ -155,7 +164,11 @@ async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
   const { work, claim, storageClass, signal } = run;
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
   const first: PersistentVolumeClaim = claim ? { ...claim, spec: intent.spec } : claimOf(intent);
-  const planned = await work.planner.plan(first, storageClass, { signal, madeFrom: intent.source });
+  const planned = await work.planner.plan(first, storageClass, {
+    signal,
+    madeFrom: intent.source,
+    orAnywhere: true,
+  });
   if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
   const { plan } = planned;
   const request = createVolumeRequest(plan);

@@ -27,6 +27,7 @@ import {
   provisionerSecrets,
   recordOf,
 } from './claim-work.ts';
+import { cleanUpClaim } from './clean-up-claim.ts';
 
 /** The watch is rarely later than this. */
 const catchUp = requeueAfter(50, 'its volume is recorded, and the cache does not show it yet');
@@ -250,11 +251,13 @@ function failure({ work, claim, inputs }: ProvisionRun, why: string, slow: boole
   return failed({ why, slow, inputs });
 }
 
-/** The driver was not called in this run, so an existing intent stays as it is. */
+/** The driver was not called in this run, so an existing intent stays as it is, unless no later run could call it either. */
 async function cannotPlan(run: ProvisionRun, problem: ClaimProblem | SecretError): Promise<Outcome> {
   const { slow, reschedule } = problem instanceof ClaimProblem ? problem : { slow: false, reschedule: false };
   const { inLedger, onClaim, known } = run.attempt;
   const isOpen = inLedger !== undefined || onClaim !== undefined || known !== undefined;
   if (reschedule && !isOpen) return nothingLeft(run, problem.message, { slow, reschedule });
-  return failure(run, problem.message, slow);
+  const outcome = failure(run, problem.message, slow);
+  if (!reschedule) return outcome;
+  return (await recordOf(run)) ? catchUp : cleanUpClaim(run, { isRecorded: false, reschedule });
 }
