@@ -43,7 +43,7 @@ export type Attempt =
   | { is: 'nothing-left'; reschedule: boolean };
 
 /** A PersistentVolume that the cache does not show within this time was deleted before. */
-const FORGET_AFTER_MS = 60_000;
+export const FORGET_AFTER_MS = 60_000;
 
 type AttemptsContext = Pick<ProvisionerContext, 'informers' | 'byHandle' | 'driver' | 'clock'>;
 
