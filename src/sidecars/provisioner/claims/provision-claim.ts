@@ -10,7 +10,7 @@ import type { SecretError } from '../../../csi/secrets/credentials.ts';
 import { errorMessage } from '../../../runtime/error-message.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { isAlreadyExists, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
-import { done, failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
+import { done, failed, type Outcome } from '../../../runtime/queue/loop.ts';
 import { earlierOf, intentFor, intentWith, isSameRequest } from '../intents/intent.ts';
 import { type CheckedVolume, checkVolume } from '../planning/check-volume.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -29,8 +29,12 @@ import {
 } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 
-/** The watch is rarely later than this. */
-const catchUp = requeueAfter(50, 'its volume is recorded, and the cache does not show it yet');
+/** A watch is rarely later than the first pause, but may be silent for a minute. */
+const catchUp = failed({
+  why: 'its volume is recorded, and the cache does not show it yet',
+  quiet: true,
+  backoff: { startMs: 50, maxMs: 1_000 },
+});
 
 /** A run over a claim that needs a volume. */
 export interface ProvisionRun extends ClaimRun {
@@ -192,11 +196,13 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
 }
 
 async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): Promise<Outcome> {
-  const { work, asked, signal } = run;
+  const { work, uid, asked, volume, signal } = run;
   // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
-  if (await recordOf(run)) {
+  if ((await recordOf(run))?.spec.csi?.volumeHandle === handle) {
     await dropIntent(run);
-    return catchUp;
+    // Or the next run would ask the driver again, for as long as the cache is stale.
+    work.attempts.set(uid, { is: 'recorded', volumeName: volume.name, handle, onClaim: false });
+    return done;
   }
   try {
     await work.calls.delete(handle, asked.secrets, signal);
