@@ -14,12 +14,15 @@ import {
   ANN_PROVISIONING_INTENTS,
   ANN_RETRY,
   ANN_SELECTED_NODE,
+  ANN_STORAGE_PROVISIONER,
   attacherFinalizer,
   FINALIZER_PROVISIONING,
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest, DeleteVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
 import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
+import type { Clock } from '../../src/runtime/ports.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { ledgerName } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, token, type World } from './world.ts';
@@ -309,6 +312,40 @@ test('[PROV-5] a claim whose intent was removed by hand is still cleaned up by t
   await world.driver.until(() => world.driver.callsOf('DeleteVolume').length === 1);
   await world.driver.until(() => world.driver.volumes.size === 0);
 });
+
+for (const isSeen of [true, false]) {
+  const how = isSeen ? '' : ', even when the watch shows neither';
+  test(`[PROV-2] a volume that is deleted before its claim is bound is made again${how}`, async (t) => {
+    const annotations = { [ANN_STORAGE_PROVISIONER]: DRIVER };
+    // A minute passes in a moment.
+    let jumpedMs = 0;
+    const clock: Clock = {
+      ...realClock,
+      monotonicMs: () => realClock.monotonicMs() + jumpedMs,
+      setTimeout(callback, delayMs) {
+        if (delayMs < 59_000 || delayMs > 61_000) return realClock.setTimeout(callback, delayMs);
+        const later = (): void => {
+          jumpedMs += delayMs;
+          callback();
+        };
+        return realClock.setTimeout(later, 300);
+      },
+    };
+    const world = await provisionerWorld(t, { withoutBinder: true, clock });
+    const lag = lagging(persistentVolumes);
+    t.after(() => lag.release());
+    await world.start(({ kube }) => ({ kube: lag.faults(kube) }));
+    await world.makeClass({ reclaimPolicy: 'Retain' });
+    if (!isSeen) lag.hold();
+    const name = `pvc-${(await world.makeClaim('data', {}, { annotations })).metadata.uid}`;
+    const first = await world.volumes.waitFor(name, (volume) => volume !== undefined, within());
+    await world.event('ProvisioningSucceeded');
+    await world.admin.delete(persistentVolumes, { name });
+    await world.volumes.waitFor(name, (volume) => volume?.metadata.uid !== first?.metadata.uid, within());
+    if (!isSeen) lag.expire();
+    await world.volumes.waitFor(name, (volume) => volume !== undefined, within());
+  });
+}
 
 test('[PROV-4] Retain leaves the volume and its storage', async (t) => {
   const world = await provisionerWorld(t);

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csiNodeInfos, csiNodes, customResourceDefinitions, nodes } from '../../src/api/kinds.ts';
+import {
+  csiNodeInfos,
+  csiNodes,
+  customResourceDefinitions,
+  nodes,
+  persistentVolumeClaims,
+} from '../../src/api/kinds.ts';
 import type { KubeObject } from '../../src/api/object.ts';
 import { ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
@@ -127,6 +133,24 @@ test('[TOP-5] a repeated request for a claim is the same after a change of the c
   assert.deepEqual(topologyOf(world, 2), topologyOf(world, 0));
 });
 
+test('[TOP-5] [PROV-5] a refusal after a restart and a change of the cluster proves nothing of the request before', async (t) => {
+  const world = await threeZones(t);
+  world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+  const first = await world.start(undefined, { retryIntervalStartMs: 60_000 });
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.event('ProvisioningFailed');
+  await first.stop();
+  await world.admin.delete(csiNodes, { name: 'n1' });
+  await world.remove('data');
+  world.driver.script('CreateVolume', { fail: 'ALREADY_EXISTS' });
+  await world.start();
+  await world.claimGone('data');
+  assert.deepEqual(topologyOf(world).requisite, zones('b', 'c'));
+  await world.noIntents();
+  assert.equal(world.driver.volumes.size, 0);
+});
+
 test('[TOP-6] the volumes of a StatefulSet spread evenly over the zones', async (t) => {
   const world = await threeZones(t, { immediatePreference: 'statefulset' });
   await world.start();
@@ -169,6 +193,40 @@ test('[TOP-9] a selected node that is gone returns the claim to the scheduler', 
   );
   assert.equal(world.driver.callsOf('CreateVolume').length, 0);
 });
+
+for (const isDeleted of [true, false]) {
+  const end = isDeleted ? 'a deleted claim goes' : 'the claim returns to the scheduler';
+  test(`[TOP-9] [PROV-5] the selected node is gone after a restart: the open volume is deleted, and ${end}`, async (t) => {
+    const world = await threeZones(t);
+    world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+    const first = await world.start(undefined, { retryIntervalStartMs: 60_000 });
+    await world.makeClass(delayed);
+    await claimOn(world, 'data', 'n2');
+    await world.event('ProvisioningFailed');
+    await first.stop();
+    await world.admin.delete(csiNodes, { name: 'n2' });
+    await world.admin.delete(nodes, { name: 'n2' });
+    if (isDeleted) await world.remove('data');
+    world.driver.script('CreateVolume', { fail: 'INVALID_ARGUMENT' });
+    await world.start();
+    await world.claims.waitFor(
+      'default/data',
+      (claim) =>
+        isDeleted ? !claim : claim !== undefined && !claim.metadata.annotations?.[ANN_SELECTED_NODE],
+      within(),
+    );
+    assert.equal(world.driver.volumes.size, 0);
+    assert.deepEqual(topologyOf(world), { requisite: [], preferred: [] });
+    if (isDeleted) return;
+    await world.admin.patch(
+      persistentVolumeClaims,
+      { name: 'data', namespace: 'default' },
+      { metadata: { annotations: { [ANN_SELECTED_NODE]: 'n3' } } },
+      { type: 'merge' },
+    );
+    await world.bound('data');
+  });
+}
 
 test('[TOP-9] a selected node whose CSINode is gone returns the claim to the scheduler', async (t) => {
   const world = await threeZones(t);

@@ -26,6 +26,16 @@ const marked = { annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } };
 const retry = { annotations: { 'csi.berth/retry': 'now' } };
 const snaps: Change = { resource: volumeSnapshotClasses, after: { metadata: { name: 'snaps' } } };
 
+const classOf = (change: object = {}) => ({
+  metadata: { name: 'snaps', uid: 'k' },
+  driver: DRIVER,
+  ...change,
+});
+const classes = changesOf(volumeSnapshotClasses);
+const withoutSnaps = classes(classOf(), undefined);
+const otherSnaps = classes(classOf({ driver: 'other' }), classOf());
+const going = content({ metadata: { deletionTimestamp }, status: { readyToUse: true } });
+
 const rows: [name: string, change: Change, woken: string[], cached?: object[]][] = [
   ['a content', contents(undefined, content()), [LOOP]],
   ['another driver’s content', contents(undefined, content({ spec: theirs })), []],
@@ -49,6 +59,15 @@ const rows: [name: string, change: Change, woken: string[], cached?: object[]][]
   ],
   ['the class of a content that is not ready', snaps, [LOOP], [content()]],
   ['the class of a ready content', snaps, [], [content({ status: { readyToUse: true } })]],
+  ['the class of a content that is deleted', snaps, [LOOP], [going]],
+  ['the deletion of that class', withoutSnaps, [LOOP], [going]],
+  ['its creation with another driver', otherSnaps, [LOOP], [going]],
+  [
+    'the deletion of the class of a ready content',
+    withoutSnaps,
+    [],
+    [content({ status: { readyToUse: true } })],
+  ],
   ['the class of another driver’s content', snaps, [], [content({ spec: theirs })]],
   ['a class that no content has', snaps, [], [content({ spec: { volumeSnapshotClassName: 'other' } })]],
   [

@@ -132,11 +132,13 @@ function contentLoop<C extends Content, M extends Made>(
 ): ContentLoop {
   const { clock, random, log, metrics, driver, kube, shares } = ports;
   const { contents, classes, kind } = of;
-  const unreadyByClass = `${of.name}/unready-by-class`;
+  const openByClass = `${of.name}/open-by-class`;
   const isOurs = ({ spec }: C): boolean => spec.driver === driver.name;
-  contents.addIndex(unreadyByClass, (content) => {
+  // Those that the class decides about: whether they are made, and whether they may go.
+  contents.addIndex(openByClass, (content) => {
     const className = of.classNameOf(content);
-    return content.status?.readyToUse || !className ? [] : [className];
+    const isOpen = !content.status?.readyToUse || content.metadata.deletionTimestamp !== undefined;
+    return isOpen && className ? [className] : [];
   });
   const loop = createLoop({
     name: of.name,
@@ -158,6 +160,9 @@ function contentLoop<C extends Content, M extends Made>(
   };
   const lookAtAll = (): void => inSlices(clock, contents.list(), lookAt);
   shares?.onGain(lookAtAll);
+
+  const lookAtOpen = ({ metadata }: KubeObject): void =>
+    contents.byIndex(openByClass, metadata.name).forEach(lookAt);
 
   /** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
   function asksForMore(before: C, after: C): boolean {
@@ -191,7 +196,10 @@ function contentLoop<C extends Content, M extends Made>(
         { inSlices: true },
       ),
       classes.subscribe({
-        added: ({ metadata }) => contents.byIndex(unreadyByClass, metadata.name).forEach(lookAt),
+        added: lookAtOpen,
+        // Classes hardly ever change, unless a gap of the watch hides that one was created again.
+        updated: (_before, after) => lookAtOpen(after),
+        deleted: lookAtOpen,
       }),
     ];
   }

@@ -22,15 +22,20 @@ import type { VolumesByHandle } from '../volumes/volume-use.ts';
 import type { SecretlessRequest } from './volume-calls.ts';
 
 /** A request exactly as the driver saw it: it can be repeated when class, Secret or claim are gone. */
-export interface Asked {
-  intent: Intent;
+export interface AskedRequest {
   plan: VolumePlan;
   request: SecretlessRequest;
   secrets: CsiSecrets | undefined;
 }
 
+export interface Asked extends AskedRequest {
+  intent: Intent;
+  /** Different ones before it whose outcome is open, too. */
+  others?: readonly AskedRequest[];
+}
+
 export type Attempt =
-  /** A call is in flight or had an uncertain outcome. `asked` is the request of the intent, if this process sent it. */
+  /** A call is in flight or had an uncertain outcome. `asked` is the last request, if this process sent it. */
   | { is: 'asking'; asked: Asked | undefined }
   /** Everything that the driver created has a PersistentVolume, or it is being written. */
   | { is: 'recorded'; volumeName: string; handle: VolumeHandle | undefined; onClaim: boolean }
@@ -38,7 +43,7 @@ export type Attempt =
   | { is: 'nothing-left'; reschedule: boolean };
 
 /** A PersistentVolume that the cache does not show within this time was deleted before. */
-const FORGET_AFTER_MS = 60_000;
+export const FORGET_AFTER_MS = 60_000;
 
 type AttemptsContext = Pick<ProvisionerContext, 'informers' | 'byHandle' | 'driver' | 'clock'>;
 

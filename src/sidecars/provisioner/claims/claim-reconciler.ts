@@ -4,9 +4,11 @@
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  persistentVolumes,
   type StorageClass,
   storageClasses,
 } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
 import { foreignNamespaceOf } from '../../../api/reference-grants.ts';
 import { provisionerOf, selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
@@ -20,8 +22,8 @@ import { createIntentLedger } from '../intents/intent-ledger.ts';
 import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
-import { Attempts } from './attempts.ts';
-import { type ClaimRun, type ClaimWork, dropIntent, inputsOf } from './claim-work.ts';
+import { Attempts, FORGET_AFTER_MS } from './attempts.ts';
+import { type ClaimRun, type ClaimWork, dropIntent, inputsOf, recordOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 import { decideClaim, type ProvisioningStep } from './decide-claim.ts';
 import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
@@ -30,6 +32,16 @@ import { createVolumePlanner } from './volume-planner.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
 const WAITING_BY_NAMESPACE = 'provisioner/waiting-by-foreign-namespace';
+
+const lookLater = requeueAfter(FORGET_AFTER_MS + 1, 'the cache does not show its volume yet');
+
+/** Its volume was recorded and is not shown: the watch may only be silent. */
+const isWaiting = ({ claim, attempt }: ClaimRun): boolean =>
+  attempt.known?.is === 'recorded' &&
+  attempt.known.handle !== undefined &&
+  claim !== undefined &&
+  !claim.spec.volumeName &&
+  !claim.metadata.deletionTimestamp;
 
 export function createClaimReconciler(
   context: ProvisionerContext,
@@ -123,13 +135,24 @@ export function createClaimReconciler(
     for (const claim of ledger.all().map(claimOf)) if (storageClassOf(claim) === name) add(claim);
   };
   classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
+  // After the attempts, which must have heard of it.
+  informers.of(persistentVolumes).subscribe({
+    deleted({ spec: { csi, claimRef } }) {
+      const claim =
+        csi?.driver === driver && claimRef ? claims.get(keyOf({ metadata: claimRef })) : undefined;
+      if (claim && claim.metadata.uid === claimRef?.uid) look(claim);
+    },
+  });
 
   async function reconcile(loopKey: string, { signal, retries, attempt }: Run): Promise<Outcome> {
     const run = runOver(loopKey, signal);
     const step = decideClaim(run);
     if (step.do === 'take') return retries.held(TAKE) ?? takeClaim(run, step, attempt);
     const isTry = step.do === 'provision' || step.do === 'clean-up' || step.do === 'refuse';
-    return (isTry ? retries.held(run.inputs) : undefined) ?? perform(step, run);
+    const outcome = (isTry ? retries.held(run.inputs) : undefined) ?? (await perform(step, run));
+    // A volume that was deleted in a gap of the watch is never shown, and nothing else would wake its claim.
+    const isUnseen = outcome.kind === 'done' && attempts.of(run.uid)?.is === 'recorded';
+    return isUnseen ? lookLater : outcome;
   }
 
   function runOver(loopKey: string, signal: AbortSignal): ClaimRun {
@@ -166,6 +189,7 @@ export function createClaimReconciler(
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'drop-intent':
+        if (!step.isRecorded && isWaiting(run) && (await recordOf(run))) return lookLater;
         await dropIntent(run);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) work.releaseSource(claim);

@@ -67,6 +67,93 @@ for (const row of table) {
   });
 }
 
+interface Change {
+  name: string;
+  /** What the class asks for, call by call: the last is the clean-up's first. */
+  asks: ('wrong' | 'right')[];
+  answers: Answer[];
+  /** The process ends before this call. */
+  restartBefore?: number;
+  volumes: 0 | 1;
+}
+const lost: Answer = { after: 'DEADLINE_EXCEEDED' };
+const changes: Change[] = [
+  {
+    name: 'the first is refused, and the second had made it',
+    asks: ['wrong', 'right', 'wrong'],
+    answers: ['UNAVAILABLE', lost, 'INVALID_ARGUMENT', 'made'],
+    volumes: 0,
+  },
+  {
+    name: 'both are refused, which proves nothing',
+    asks: ['wrong', 'right', 'right'],
+    answers: ['UNAVAILABLE', lost, 'INVALID_ARGUMENT', 'ALREADY_EXISTS'],
+    volumes: 1,
+  },
+  {
+    name: 'the second is refused, and the first had made it',
+    asks: ['wrong', 'right', 'right'],
+    answers: [lost, 'ALREADY_EXISTS', 'ALREADY_EXISTS', 'made'],
+    volumes: 0,
+  },
+  {
+    name: 'after a restart a refusal of either proves nothing',
+    asks: ['wrong', 'right', 'wrong'],
+    answers: ['UNAVAILABLE', lost, 'INVALID_ARGUMENT'],
+    restartBefore: 2,
+    volumes: 1,
+  },
+  {
+    name: 'the class changes back before the claim is deleted',
+    asks: ['wrong', 'right', 'wrong', 'wrong'],
+    answers: ['UNAVAILABLE', lost, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'made'],
+    volumes: 0,
+  },
+  {
+    name: 'a restart between them, and the class is as it was at first again',
+    asks: ['wrong', 'right', 'wrong'],
+    answers: [lost, 'ALREADY_EXISTS', 'made'],
+    restartBefore: 1,
+    volumes: 0,
+  },
+];
+for (const { name: title, asks, answers, restartBefore, volumes } of changes) {
+  test(`[PROV-5] after uncertain calls with different parameters: ${title}`, async (t) => {
+    const bench = await claimBench(t);
+    const { uid } = (await bench.makeClaim()).metadata;
+    bench.answers.push(...answers);
+    for (const [call, type] of asks.entries()) {
+      if (call === restartBefore) bench.attempts.forget(() => true);
+      const run = await bench.provision(uid);
+      const asking = { ...run, storageClass: { ...run.storageClass, parameters: { type } } };
+      if (call < asks.length - 1) {
+        await provisionClaim(asking);
+        continue;
+      }
+      await bench.kube.delete(persistentVolumeClaims, name);
+      const deleted = { ...asking, ...(await bench.run(uid)), storageClass: asking.storageClass };
+      const outcome = await cleanUpClaim(deleted, { isRecorded: false });
+      assert.equal(outcome.kind, volumes === 0 ? 'requeueAfter' : 'failed');
+    }
+    assert.equal(bench.made.size, volumes);
+    assert.equal(bench.attempts.of(uid)?.is, volumes === 0 ? 'nothing-left' : 'asking');
+    assert.deepEqual(bench.answers, []);
+  });
+}
+
+test('[PROV-5] a clean-up that has to ask for something else says so in the intent', async (t) => {
+  const bench = await unrecorded(t);
+  const run = await bench.run(bench.uid);
+  const attempt = { ...run.attempt, known: undefined };
+  const storageClass = { ...run.storageClass, parameters: { type: 'other' } } as typeof run.storageClass;
+  bench.answers.push('INVALID_ARGUMENT');
+  await cleanUpClaim({ ...run, attempt, storageClass }, { isRecorded: false });
+  bench.attempts.forget(() => true);
+  bench.answers.push('INVALID_ARGUMENT');
+  const outcome = await cleanUpClaim(await bench.run(bench.uid), { isRecorded: false });
+  assert.equal(outcome.kind, 'failed', 'what was asked for in between may have made a volume');
+});
+
 test('[PROV-5] a claim that still needs its volume according to the server keeps it, although the cache shows no claim', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;

@@ -13,10 +13,10 @@ import { SecretError } from '../../../csi/secrets/credentials.ts';
 import { errorMessage } from '../../../runtime/error-message.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import { claimOf, type Intent } from '../intents/intent.ts';
+import { claimOf, earlierOf, type Intent, intentWith, isSameRequest } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
-import type { Asked, Attempt } from './attempts.ts';
+import type { Asked, AskedRequest, Attempt } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
@@ -26,13 +26,16 @@ import {
   recordOf,
 } from './claim-work.ts';
 
-type Repeat = Pick<Asked, 'request' | 'secrets'> & { earlier: EarlierCalls };
+type Repeat = AskedRequest & { earlier: EarlierCalls };
 
 /**
- * `isRecorded`: the claim has its volume, and only a further call is uncertain. Ends with an attempt that can be
- * dropped.
+ * `isRecorded`: the claim has its volume, and only a further call is uncertain. `reschedule`: the claim still waits for a
+ * volume, but for one elsewhere. Ends with an attempt that can be dropped.
  */
-export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: boolean }): Promise<Outcome> {
+export async function cleanUpClaim(
+  run: ClaimRun,
+  { isRecorded, reschedule = false }: { isRecorded: boolean; reschedule?: boolean },
+): Promise<Outcome> {
   const { work, claim, attempt, inputs, volume } = run;
   const { onClaim, inLedger, known } = attempt;
   const asked = known?.is === 'asking' ? known.asked : undefined;
@@ -44,11 +47,11 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
   };
   if (!isRecorded) {
     if (await recordOf(run)) return over(run, 'it is recorded', false);
-    if (await isWanted(run)) return claimChanged;
+    if (!reschedule && (await isWanted(run))) return claimChanged;
   }
-  let repeat: Repeat;
+  let repeats: readonly Repeat[];
   try {
-    repeat = asked ? { ...asked, earlier: 'the same' } : await planAgain(run, intent);
+    repeats = await repeatsOf(run, intent, asked);
   } catch (error) {
     run.signal.throwIfAborted();
     if (!isUsersProblem(error)) throw error;
@@ -60,18 +63,59 @@ export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: 
         `If you know that there is none, ${toForget}`,
     );
   }
-  if (claim && onClaim) {
-    const kept = await moveToClaim(run, claim, { ...onClaim, asked: onClaim.asked + 1 });
+  const written = repeats.reduce((with_, { plan }) => intentWith(with_, plan), onClaim ?? intent);
+  if (claim && (onClaim || reschedule)) {
+    const kept = await moveToClaim(run, claim, { ...written, asked: written.asked + 1 });
     if (!kept) return claimChanged;
   }
-  const ending = await findAndDelete(run, repeat);
-  return 'how' in ending ? over(run, ending.how, isRecorded) : again(ending.uncertain);
+  const [last, ...others] = repeats;
+  // Each may make a volume from now on. An intent in the ledger cannot say so: it is not written again.
+  if (last && earlierOf(written, last.plan) === 'something else') {
+    work.attempts.set(run.uid, { is: 'asking', asked: { ...last, intent: written, others } });
+  }
+  let uncertain = '';
+  for (const repeat of repeats) {
+    const ending = await findAndDelete(run, repeat);
+    if ('how' in ending) return over(run, ending.how, isRecorded, reschedule && !ending.isRecorded);
+    uncertain = ending.uncertain;
+  }
+  return again(uncertain);
 }
 
-function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boolean): Outcome {
+/**
+ * The requests one of which may have made the volume. Of different ones each is tried, until one is answered with a volume:
+ * what the class asks for now is often what was asked for at first, before a restart.
+ */
+async function repeatsOf(
+  run: ClaimRun,
+  intent: Intent,
+  asked: Asked | undefined,
+): Promise<readonly Repeat[]> {
+  if (!asked) return [await planAgain(run, intent)];
+  if (earlierOf(asked.intent, asked.plan) === 'the same') return [{ ...asked, earlier: 'the same' }];
+  const known = [asked, ...(asked.others ?? [])];
+  const repeats = known.map((each): Repeat => ({ ...each, earlier: 'something else' }));
+  try {
+    const planned = await planAgain(run, asked.intent);
+    // Secrets may be gone by now, or have been missing then.
+    const isCovered = ({ plan, secrets }: Repeat) =>
+      isSameRequest(plan, planned.plan) && (planned.secrets !== undefined || secrets === undefined);
+    return [planned, ...repeats.filter((each) => !isCovered(each))];
+  } catch (error) {
+    if (!isUsersProblem(error)) throw error;
+    return repeats;
+  }
+}
+
+function over(
+  { work, uid, key, volume }: ClaimRun,
+  how: string,
+  isRecorded: boolean,
+  reschedule = false,
+): Outcome {
   const attempt: Attempt = isRecorded
     ? { is: 'recorded', volumeName: volume.name, handle: undefined, onClaim: true }
-    : { is: 'nothing-left', reschedule: false };
+    : { is: 'nothing-left', reschedule };
   work.attempts.set(uid, attempt);
   work.log.info('What the driver has for a claim is certain again', { claim: key, uid, how });
   return requeueAfter(0, 'its intent can be dropped');
@@ -89,7 +133,7 @@ async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Pro
 async function findAndDelete(
   run: ClaimRun,
   { request, secrets, earlier }: Repeat,
-): Promise<{ how: string } | { uncertain: string }> {
+): Promise<{ how: string; isRecorded?: boolean } | { uncertain: string }> {
   const { work, volume, signal } = run;
   let made: Volume | undefined;
   try {
@@ -104,7 +148,8 @@ async function findAndDelete(
   const owner = work.attempts.ownerOf(id, volume.name);
   if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };
   // A PersistentVolume written by a previous process may have appeared during the call.
-  if ((await recordOf(run))?.spec.csi?.volumeHandle === id) return { how: 'it is recorded' };
+  if ((await recordOf(run))?.spec.csi?.volumeHandle === id)
+    return { how: 'it is recorded', isRecorded: true };
   try {
     await work.calls.delete(id, secrets, signal);
   } catch (error) {
@@ -119,16 +164,19 @@ async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
   const { work, claim, storageClass, signal } = run;
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
   const first: PersistentVolumeClaim = claim ? { ...claim, spec: intent.spec } : claimOf(intent);
-  const planned = await work.planner.plan(first, storageClass, { signal, madeFrom: intent.source });
+  const planned = await work.planner.plan(first, storageClass, {
+    signal,
+    madeFrom: intent.source,
+    orAnywhere: true,
+  });
   if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
   const { plan } = planned;
   const request = createVolumeRequest(plan);
   try {
-    const earlier = intent.digest === plan.digest ? 'the same' : 'something else';
-    return { request, secrets: await provisionerSecrets(run, plan), earlier };
+    return { plan, request, secrets: await provisionerSecrets(run, plan), earlier: earlierOf(intent, plan) };
   } catch (error) {
     if (!(error instanceof SecretError && error.missing)) throw error;
     // Secrets are often deleted with their namespace. Some drivers do not need them; a rejection proves nothing then.
-    return { request, secrets: undefined, earlier: 'something else' };
+    return { plan, request, secrets: undefined, earlier: 'something else' };
   }
 }

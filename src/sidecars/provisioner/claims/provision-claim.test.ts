@@ -159,6 +159,45 @@ test('[PROV-5] a volume whose record exists already is provisioned', async (t) =
   assert.equal(bench.ledger.get(uid), undefined);
 });
 
+test('[PROV-5] the longer the cache does not show a record, the less often it is looked for', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  bench.answers.push({ after: 'UNAVAILABLE' });
+  await provisionClaim(await bench.provision(uid));
+  const run = await bench.provision(uid);
+  await bench.kube.create(persistentVolumes, volumeOf(uid, uid));
+  const outcome = await provisionClaim(run);
+  assert(outcome.kind === 'failed' && outcome.quiet);
+  assert.deepEqual(outcome.backoff, { startMs: 50, maxMs: 1_000 });
+  assert.deepEqual(bench.calls, ['create']);
+});
+
+for (const isSame of [true, false]) {
+  const what = isSame ? 'recorded by now is kept' : 'made beside the recorded one is deleted again';
+  test(`[PROV-5] a volume that its claim does not want any more and that was ${what}`, async (t) => {
+    const bench = await claimBench(t);
+    const { uid } = (await bench.makeClaim()).metadata;
+    const run = await bench.provision(uid);
+    const calls = {
+      ...run.work.calls,
+      async create(...args: Parameters<typeof run.work.calls.create>) {
+        const made = await run.work.calls.create(...args);
+        const draft = volumeOf(uid, uid);
+        if (!isSame) draft.spec.csi.volumeHandle = 'earlier';
+        await bench.kube.create(persistentVolumes, draft);
+        await bench.kube.delete(persistentVolumeClaims, nameOfClaim);
+        await bench.seen((claim) => claim?.metadata.deletionTimestamp !== undefined);
+        return made;
+      },
+    };
+    const outcome = await provisionClaim({ ...run, work: { ...run.work, calls } });
+    assert.equal(outcome.kind, isSame ? 'done' : 'failed');
+    assert.equal(bench.made.size, isSame ? 1 : 0);
+    assert.equal(bench.ledger.get(uid), undefined);
+    assert.equal(bench.attempts.claimUidOf(`pvc-${uid}`, uid), uid);
+  });
+}
+
 test('[PROV-5] a record of the same name for another claim is left alone, and tried again slowly', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;

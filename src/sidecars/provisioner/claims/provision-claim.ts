@@ -10,13 +10,13 @@ import type { SecretError } from '../../../csi/secrets/credentials.ts';
 import { errorMessage } from '../../../runtime/error-message.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { isAlreadyExists, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
-import { done, failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import { intentFor } from '../intents/intent.ts';
+import { done, failed, type Outcome } from '../../../runtime/queue/loop.ts';
+import { earlierOf, intentFor, intentWith, isSameRequest } from '../intents/intent.ts';
 import { type CheckedVolume, checkVolume } from '../planning/check-volume.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
 import { persistentVolume } from '../planning/persistent-volume.ts';
-import type { Asked } from './attempts.ts';
+import type { Asked, AskedRequest } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
@@ -27,9 +27,14 @@ import {
   provisionerSecrets,
   recordOf,
 } from './claim-work.ts';
+import { cleanUpClaim } from './clean-up-claim.ts';
 
-/** The watch is rarely later than this. */
-const catchUp = requeueAfter(50, 'its volume is recorded, and the cache does not show it yet');
+/** A watch is rarely later than the first pause, but may be silent for a minute. */
+const catchUp = failed({
+  why: 'its volume is recorded, and the cache does not show it yet',
+  quiet: true,
+  backoff: { startMs: 50, maxMs: 1_000 },
+});
 
 /** A run over a claim that needs a volume. */
 export interface ProvisionRun extends ClaimRun {
@@ -47,7 +52,7 @@ interface BegunRun extends ProvisionRun {
 export async function provisionClaim(run: ProvisionRun): Promise<Outcome> {
   const { work, claim, signal } = run;
   const startMs = work.clock.monotonicMs();
-  let prepared: Omit<Asked, 'intent'>;
+  let prepared: AskedRequest;
   try {
     const planned = await planFor(run);
     if ('populator' in planned) {
@@ -80,33 +85,44 @@ async function planFor({ work, claim, storageClass, attempt: { known }, signal }
 /** Writes the intent: to the ledger for a first call, on the claim for any other or without a ledger. */
 async function begin(
   run: ProvisionRun,
-  prepared: Omit<Asked, 'intent'>,
+  prepared: AskedRequest,
   startMs: number,
 ): Promise<Outcome | BegunRun> {
   const { work, claim, storageClass, signal } = run;
   const { inLedger, onClaim, known } = run.attempt;
-  const { digest, source } = prepared.plan;
   const before = onClaim ?? inLedger;
   const open = before ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
-  const earlier = open === undefined ? 'none' : open.digest === digest ? 'the same' : 'something else';
+  const earlier: EarlierCalls = open === undefined ? 'none' : earlierOf(open, prepared.plan);
   // A previous process may have recorded the volume of an earlier call: another call could only do harm.
   if (before && (await recordOf(run))) return catchUp;
-  const intent = before
-    ? { ...before, asked: before.asked + 1 }
-    : intentFor(claim, { storageClass, digest, source, nowMs: work.clock.now() });
-  const begun = { ...run, asked: { ...prepared, intent }, earlier, startMs } as const;
+  const count = before ? before.asked + 1 : 1;
+  const intent = open
+    ? { ...intentWith(open, prepared.plan), asked: count }
+    : intentFor(claim, { storageClass, ...prepared.plan, nowMs: work.clock.now() });
+  const begun = {
+    ...run,
+    asked: { ...prepared, intent, others: othersThan(prepared.plan, run) },
+    earlier,
+    startMs,
+  };
   if (!before && (await work.ledger.begin(intent, signal))) return begun;
   const kept = await moveToClaim(run, claim, intent);
   return kept ? { ...begun, claim: kept } : claimChanged;
 }
 
+/** Any of them may have made a volume. */
+function othersThan(plan: Asked['plan'], { attempt: { known } }: ProvisionRun): AskedRequest[] {
+  const last = known?.is === 'asking' ? known.asked : undefined;
+  if (!last) return [];
+  const { others = [], intent: _ours, ...alone } = last;
+  return [...others, alone].filter((each) => !isSameRequest(each.plan, plan));
+}
+
 async function askDriver(run: BegunRun): Promise<Outcome> {
-  const { work, uid, key, claim, asked, earlier, attempt, volume, signal } = run;
+  const { work, uid, key, claim, asked, volume, signal } = run;
   const text = `External provisioner is provisioning volume for claim "${key}"`;
   work.recorder.event(claim, 'Normal', 'Provisioning', text);
-  // The intent's request is the one to repeat: a later, different one must not replace it.
-  const first = attempt.known?.is === 'asking' ? attempt.known.asked : undefined;
-  work.attempts.set(uid, { is: 'asking', asked: earlier === 'something else' ? first : asked });
+  work.attempts.set(uid, { is: 'asking', asked });
   let made: Volume | undefined;
   try {
     made = await work.calls.create(asked.request, asked.secrets, signal);
@@ -180,11 +196,13 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
 }
 
 async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): Promise<Outcome> {
-  const { work, asked, signal } = run;
+  const { work, uid, asked, volume, signal } = run;
   // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
-  if (await recordOf(run)) {
+  if ((await recordOf(run))?.spec.csi?.volumeHandle === handle) {
     await dropIntent(run);
-    return catchUp;
+    // Or the next run would ask the driver again, for as long as the cache is stale.
+    work.attempts.set(uid, { is: 'recorded', volumeName: volume.name, handle, onClaim: false });
+    return done;
   }
   try {
     await work.calls.delete(handle, asked.secrets, signal);
@@ -239,11 +257,13 @@ function failure({ work, claim, inputs }: ProvisionRun, why: string, slow: boole
   return failed({ why, slow, inputs });
 }
 
-/** The driver was not called in this run, so an existing intent stays as it is. */
+/** The driver was not called in this run, so an existing intent stays as it is, unless no later run could call it either. */
 async function cannotPlan(run: ProvisionRun, problem: ClaimProblem | SecretError): Promise<Outcome> {
   const { slow, reschedule } = problem instanceof ClaimProblem ? problem : { slow: false, reschedule: false };
   const { inLedger, onClaim, known } = run.attempt;
   const isOpen = inLedger !== undefined || onClaim !== undefined || known !== undefined;
   if (reschedule && !isOpen) return nothingLeft(run, problem.message, { slow, reschedule });
-  return failure(run, problem.message, slow);
+  const outcome = failure(run, problem.message, slow);
+  if (!reschedule) return outcome;
+  return (await recordOf(run)) ? catchUp : cleanUpClaim(run, { isRecorded: false, reschedule });
 }

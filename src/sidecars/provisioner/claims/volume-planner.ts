@@ -30,7 +30,12 @@ interface PlanOptions {
   pinned?: TopologyRequirement | undefined;
   /** The source of an earlier request that is to be repeated: it may be gone. */
   madeFrom?: ContentSource | undefined;
+  /** The volume is only to be found: where it may be need not be known, since its node may be gone. */
+  orAnywhere?: boolean;
 }
+
+/** Unlike any other, since what was asked for before is not known. */
+const UNKNOWN_TOPOLOGY = 'unknown';
 
 export type VolumePlanner = ReturnType<typeof createVolumePlanner>;
 
@@ -87,7 +92,7 @@ export function createVolumePlanner(context: PlannerContext) {
     async plan(
       claim: PersistentVolumeClaim,
       storageClass: StorageClass,
-      { signal, pinned, madeFrom }: PlanOptions,
+      { signal, pinned, madeFrom, orAnywhere = false }: PlanOptions,
     ): Promise<{ plan: VolumePlan; source: FoundSource | undefined } | { populator: string }> {
       if (!capabilities.has('CREATE_DELETE_VOLUME')) {
         throw permanentProblem(
@@ -99,17 +104,25 @@ export function createVolumePlanner(context: PlannerContext) {
       if (!madeFrom) context.grants.require(claim);
       const source =
         dataSource && !madeFrom ? await findSource(context, claim, dataSource, signal) : undefined;
+      let where = pinned;
+      let isKnown = true;
+      try {
+        where ??= topologyFor(claim, storageClass);
+      } catch (error) {
+        if (!orAnywhere || !(error instanceof ClaimProblem)) throw error;
+        isKnown = false;
+      }
       const plan = planVolume(
         {
           claim,
           storageClass,
           mutableParameters: await mutableParameters(claim, signal),
           source: madeFrom ?? source?.content,
-          topology: pinned ?? topologyFor(claim, storageClass),
+          topology: where,
         },
         context,
       );
-      return { plan, source };
+      return { plan: isKnown ? plan : { ...plan, topologyDigest: UNKNOWN_TOPOLOGY }, source };
     },
   };
 }

@@ -14,14 +14,19 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../../api/well-known.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { ContentSource } from '../planning/plan-volume.ts';
+import type { ContentSource, VolumePlan } from '../planning/plan-volume.ts';
 
 export interface Intent {
   namespace: string;
   name: string;
   uid: string;
-  /** Digest of the request: two requests with the same digest ask for the same volume. */
+  /**
+   * Digest of the request: two requests with the same digest ask for the same volume. Empty once different requests were
+   * made: a refusal of one of them says nothing about the others.
+   */
   digest: string;
+  /** A process that is started later may plan another topology. */
+  topologyDigest?: string;
   /** Number of calls started, the first included. In the ledger always 1. */
   asked: number;
   /** For users. */
@@ -30,6 +35,23 @@ export interface Intent {
   spec: PersistentVolumeClaim['spec'];
   /** Of the request. Absent without a source. */
   source?: ContentSource;
+}
+
+type RequestDigest = Partial<Pick<VolumePlan, 'digest' | 'topologyDigest'>>;
+
+/** An intent of an earlier version says nothing of its topology: it counts as another request where there is one. */
+export function isSameRequest(one: RequestDigest, other: RequestDigest): boolean {
+  return one.digest === other.digest && one.topologyDigest === other.topologyDigest;
+}
+
+/** What the calls of an intent asked for, compared with this plan. */
+export function earlierOf(intent: Intent, plan: RequestDigest): 'the same' | 'something else' {
+  return isSameRequest(intent, plan) ? 'the same' : 'something else';
+}
+
+/** The intent once this plan is asked for, too. */
+export function intentWith(intent: Intent, plan: RequestDigest): Intent {
+  return isSameRequest(intent, plan) ? intent : { ...intent, digest: '' };
 }
 
 /** The loop's key of a claim, by UID: a new claim of the same name is another attempt. */
@@ -41,7 +63,13 @@ const READ_ANNOTATIONS = new Set([ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA, AN
 
 export function intentFor(
   claim: PersistentVolumeClaim,
-  facts: { storageClass: StorageClass; digest: string; nowMs: number; source?: ContentSource | undefined },
+  facts: {
+    storageClass: StorageClass;
+    digest: string;
+    topologyDigest?: string | undefined;
+    nowMs: number;
+    source?: ContentSource | undefined;
+  },
 ): Intent {
   const { namespace = '', name, uid } = claim.metadata;
   const annotations = readAnnotations(claim, facts.storageClass);
@@ -50,6 +78,7 @@ export function intentFor(
     name,
     uid,
     digest: facts.digest,
+    ...(facts.topologyDigest && { topologyDigest: facts.topologyDigest }),
     asked: 1,
     since: new Date(facts.nowMs).toISOString(),
     ...(annotations && { annotations }),
@@ -75,7 +104,14 @@ export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
   if (!hasFinalizer(claim, FINALIZER_PROVISIONING)) return undefined;
   const { namespace = '', name, uid, creationTimestamp, annotations } = claim.metadata;
   const intent = written(annotations);
-  const { digest = '', asked = 2, since = creationTimestamp, spec = claim.spec, source } = intent;
+  const {
+    digest = '',
+    topologyDigest,
+    asked = 2,
+    since = creationTimestamp,
+    spec = claim.spec,
+    source,
+  } = intent;
   // Of the spec only what a user may change on a bound claim: the rest is on the claim, and immutable.
   const { volumeAttributesClassName: _now, ...unchanged } = claim.spec;
   const { resources, volumeAttributesClassName } = spec;
@@ -89,6 +125,7 @@ export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
     name,
     uid,
     digest,
+    ...(topologyDigest && { topologyDigest }),
     asked,
     since,
     spec: first,

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, SecretReference, StorageClass } from '../../../api/kinds.ts';
 import { quantityToBytes } from '../../../api/quantity.ts';
-import type { Segment } from '../../../api/topology.ts';
+import { type Segment, segmentText } from '../../../api/topology.ts';
 import { isBlock, selectedNodeOf } from '../../../api/volumes.ts';
 import { KEY_PV_NAME, KEY_PVC_NAME, KEY_PVC_NAMESPACE } from '../../../api/well-known.ts';
 import type { VolumeCapability } from '../../../csi/generated/csi/v1/csi_pb.ts';
@@ -47,8 +47,10 @@ export interface VolumePlan {
   secretRefs: Partial<Record<SecretKind, SecretReference>>;
   mountOptions: readonly string[];
   reclaimPolicy: string;
-  /** Digest of the request fields: two plans with the same digest ask for the same volume. */
+  /** Digest of the request fields without topology. */
   digest: string;
+  /** Undefined without topology. Two plans that have both digests in common ask for the same volume. */
+  topologyDigest: string | undefined;
 }
 
 const MAX_INT64 = (1n << 63n) - 1n;
@@ -105,6 +107,8 @@ export function planVolume(
       source ?? null,
       selectedNode ?? null,
     ]),
+    topologyDigest:
+      topology && digestOf([topology.requisite.map(segmentText), topology.preferred.map(segmentText)]),
   };
 }
 
