@@ -184,6 +184,19 @@ test('a list that was written twice, so that an earlier write cannot take effect
   await until((node) => lists(node, VOLUME));
 });
 
+test('[MNT-1] a volume that is mounted while another one is listed twice is listed, too', async (t) => {
+  const { world, inUse, until } = await reportingNode(t);
+  await world.kube.patch(
+    nodes,
+    { name: 'n1' },
+    { status: { volumesInUse: [VOLUME, VOLUME] } },
+    { type: 'merge', subresource: 'status' },
+  );
+  world.used.add('another');
+  await inUse.ensure('another', soon());
+  await until((node) => lists(node, 'another', VOLUME));
+});
+
 test('[MNT-1] reports that meet other writes of the Node need few attempts, and both sides get done', async (t) => {
   const { world, inUse, read } = await reportingNode(t);
   world.lag.hold();

@@ -104,7 +104,8 @@ export function createVolumesInUse(
   async function write({ metadata, status }: Node, signal: AbortSignal): Promise<boolean> {
     const listed = status?.volumesInUse ?? [];
     const wanted = new Set([...list(), ...(ports.mayShrink() ? [] : listed)]);
-    const isRight = wanted.size === listed.length && listed.every((key) => wanted.has(key));
+    // The list may have a volume twice.
+    const isRight = wanted.size === listed.length && [...wanted].every((key) => listed.includes(key));
     const before = unsettled?.keys;
     const staysRight = before === undefined || [...wanted].every((key) => before.has(key));
     if (isRight && staysRight) return false;
