@@ -50,7 +50,7 @@ const table: [name: string, given: Given, isReleased: boolean][] = [
   ['one that goes with its intent', { isGone: true, before: { volumeName, finalizers } }, true],
   ['one that goes later', { isGone: true, before: { volumeName } }, false],
   ['one in the share of this replica', { isOwner: true }, true],
-  ['one in the share of another', { isOwner: false }, false],
+  ['one in the share of another', { isOwner: false }, true],
   ['one for this node', { nodeName: 'n', claim: { node: 'n' } }, true],
   ['one for another node', { nodeName: 'n', claim: { node: 'm' } }, false],
 ];

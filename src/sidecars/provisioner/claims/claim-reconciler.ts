@@ -11,13 +11,11 @@ import {
 import { keyOf } from '../../../api/object.ts';
 import { foreignNamespaceOf } from '../../../api/reference-grants.ts';
 import { provisionerOf, selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
-import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
-import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, failed, type Outcome, type Run, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
-import { attemptKey, claimOf, intentOn } from '../intents/intent.ts';
+import { attemptKey, claimOf, intentOn, mayBeAsked } from '../intents/intent.ts';
 import { createIntentLedger } from '../intents/intent-ledger.ts';
 import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
@@ -83,16 +81,9 @@ export function createClaimReconciler(
   };
   /** The claim may need work: it has no volume yet, or it still has an intent. */
   const isOpen = (claim: PersistentVolumeClaim): boolean =>
-    provisionerOf(claim) === driver &&
-    (!claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING));
-
-  /** It has its volume and no intent: no call with its source is made or repeated. */
-  const isOver = (claim: PersistentVolumeClaim): boolean =>
-    !!claim.spec.volumeName && !hasFinalizer(claim, FINALIZER_PROVISIONING);
+    provisionerOf(claim) === driver && mayBeAsked(claim);
   const isOurs = (claim: PersistentVolumeClaim): boolean =>
-    provisionerOf(claim) === driver &&
-    (node === undefined || selectedNodeOf(claim) === node.name) &&
-    (shares?.owns(claim.metadata.uid) ?? true);
+    provisionerOf(claim) === driver && (node === undefined || selectedNodeOf(claim) === node.name);
 
   claims.addIndex(WAITING_BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
   claims.addIndex(WAITING_BY_NAMESPACE, (claim) => {
@@ -106,7 +97,7 @@ export function createClaimReconciler(
     added: look,
     updated: (before, after) => {
       look(after);
-      if (isOver(before) || !isOver(after) || !sourceKeyOf(after)) return;
+      if (!mayBeAsked(before) || mayBeAsked(after) || !sourceKeyOf(after)) return;
       add(after);
       // At once: by the time of that run the claim may be gone, and then nobody would look at its source.
       if (isOurs(after)) releaseSource(after);
@@ -118,7 +109,7 @@ export function createClaimReconciler(
       if (isOwner && (ledger.get(uid) || attempts.of(uid)?.is === 'asking')) add(claim);
       else attempts.delete(uid);
       // The cache never showed it without its intent. One without a volume is seen to by the protection of the sources.
-      if (claim.spec.volumeName && !isOver(claim) && isOurs(claim)) releaseSource(claim);
+      if (claim.spec.volumeName && mayBeAsked(claim) && isOurs(claim)) releaseSource(claim);
     },
   });
   shares?.beforeGain(async (before, after) => {

@@ -54,6 +54,11 @@ export function intentWith(intent: Intent, plan: RequestDigest): Intent {
   return isSameRequest(intent, plan) ? intent : { ...intent, digest: '' };
 }
 
+/** A call for the claim, and with it one with its source, may be made or repeated: it has no volume yet, or an intent. */
+export function mayBeAsked(claim: PersistentVolumeClaim): boolean {
+  return !claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING);
+}
+
 /** The loop's key of a claim, by UID: a new claim of the same name is another attempt. */
 export function attemptKey({ namespace = '', name, uid }: { namespace?: string; name: string; uid: string }) {
   return `${namespace}/${name}/${uid}`;

@@ -9,12 +9,13 @@ import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
 import { uidKey } from '../../../runtime/sharding/owner-keys.ts';
 import { sharedReconcile } from '../../../runtime/sharding/shares.ts';
+import { mayBeAsked } from '../intents/intent.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';
 
-/** Claims that may have this source and are without a volume yet; their sources must stay. */
+/** Claims for which a call with this source may be made or repeated; their sources must stay. */
 export type PendingBySource = (sourceKey: string) => readonly PersistentVolumeClaim[];
 
 /** Call once per set of informers. */
@@ -24,7 +25,7 @@ export function indexPendingBySource({
 }: Pick<ProvisionerContext, 'informers' | 'grants'>): PendingBySource {
   const claims = informers.of(persistentVolumeClaims);
   claims.addIndex(PENDING_BY_SOURCE, (claim) => {
-    const key = claim.spec.volumeName ? undefined : sourceKeyOf(claim);
+    const key = mayBeAsked(claim) ? sourceKeyOf(claim) : undefined;
     return key === undefined ? [] : [key];
   });
   return (key) => claims.byIndex(PENDING_BY_SOURCE, key).filter(grants.allows);
@@ -77,7 +78,7 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     added: look,
     updated(before, after) {
       look(after);
-      if (!before.spec.volumeName && after.spec.volumeName) lookAtSource(after);
+      if (mayBeAsked(before) && !mayBeAsked(after)) lookAtSource(after);
     },
     deleted: lookAtSource,
   });

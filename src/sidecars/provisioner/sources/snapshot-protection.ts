@@ -2,6 +2,7 @@
 // and in a periodic sweep for leftovers of crashes. Watches claims; writes VolumeSnapshots, and lists them only for the sweep.
 
 import {
+  leases,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type VolumeSnapshot,
@@ -16,12 +17,16 @@ import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
+import { claimOf, mayBeAsked } from '../intents/intent.ts';
+import { ledgerName, pageOf } from '../intents/intent-ledger.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 /** What a crash left waits for the first sweep, so one that fails does not wait for a whole interval. */
 const SWEEP_RETRY_MS = 10_000;
+/** Other replicas look later than the owner of the claim, which usually has released the snapshot by then. */
+const OTHERS_LOOK_AFTER_MS = 5_000;
 
 export function createSnapshotProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
   const { kube, clock, log, driver, nodeName, shares } = context;
@@ -39,15 +44,19 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     return done;
   }
 
+  /** With shares every replica looks: the owner's cache may be behind, or the claim have no owner at that moment. */
   const lookAtSource = (claim: PersistentVolumeClaim): void => {
-    const key = sourceKeyOf(claim);
-    if (key?.startsWith('snapshot:')) loop.add(key.slice('snapshot:'.length));
+    const source = sourceKeyOf(claim);
+    if (!source?.startsWith('snapshot:')) return;
+    const key = source.slice('snapshot:'.length);
+    if (shares?.owns(claim.metadata.uid) ?? true) loop.add(key);
+    else loop.addAfter(key, OTHERS_LOOK_AFTER_MS);
   };
   context.informers.of(persistentVolumeClaims).subscribe({
     deleted: (claim) => {
       // Only the provisioner that worked on the claim knows whether something is left of that.
       const isOurs = provisionerOf(claim) === driver.name && nodeName === undefined;
-      if (!claim.spec.volumeName && isOurs && (shares?.owns(claim.metadata.uid) ?? true)) lookAtSource(claim);
+      if (!claim.spec.volumeName && isOurs) lookAtSource(claim);
     },
   });
 
@@ -62,11 +71,17 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
   }
 
-  /** Another replica may have begun with a claim that this one's cache does not show yet. */
+  /**
+   * Another replica may have begun with a claim that this one's cache does not show yet, or follow what was left in the
+   * ledger for a claim that is gone.
+   */
   async function isPendingElsewhere(source: string, signal: AbortSignal): Promise<boolean> {
     if (shares === undefined) return false;
     const { items } = await kube.list(persistentVolumeClaims, { signal });
-    return items.some((claim) => !claim.spec.volumeName && sourceKeyOf(claim) === source);
+    if (items.some((claim) => mayBeAsked(claim) && sourceKeyOf(claim) === source)) return true;
+    const ledger = { namespace: context.namespace, name: ledgerName(driver.name) };
+    const { entries } = pageOf(await ifThere(kube.get(leases, ledger, { signal })));
+    return entries.some((intent) => sourceKeyOf(claimOf(intent)) === source);
   }
 
   /** Its provisioner may still ask for a volume from it, for a claim that is gone. */

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import {
   customResourceDefinitions,
+  leases,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
@@ -15,18 +16,22 @@ import {
 } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import {
+  ANN_PROVISIONING_INTENTS,
   ANN_STORAGE_PROVISIONER,
   FINALIZER_CLONE_PROTECTION,
+  FINALIZER_PROVISIONING,
   FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
 } from '../../../api/well-known.ts';
 import { testServer } from '../../../apiserver/testing/test-server.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
+import { parseDriverName } from '../../../csi/names/driver-name.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { KubeError } from '../../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../../runtime/log/log.ts';
 import { seededRandom } from '../../../runtime/random.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
+import { ledgerName } from '../intents/intent-ledger.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { createCloneProtection, indexPendingBySource } from './clone-protection.ts';
 import { sourceKeyOf } from './data-source.ts';
@@ -52,6 +57,8 @@ async function snapshotWorld(
     capabilities?: ControllerCapability[];
     intervalMs?: number;
     nodeName?: string;
+    /** Whether claims are in the share of this replica. */
+    isOwner?: boolean;
   } = {},
 ) {
   const server = await testServer(t);
@@ -82,6 +89,8 @@ async function snapshotWorld(
       return promise;
     },
   };
+  /** The loop never waits. */
+  const loopClock = { ...realClock, setTimeout: (run: () => void) => realClock.setTimeout(run, 0) };
   const stop = new AbortController();
   t.after(() => stop.abort());
   const informers = createInformers({
@@ -97,7 +106,9 @@ async function snapshotWorld(
       log,
       informers,
       nodeName: given.nodeName,
-      loop: { clock: realClock, random: seededRandom('snapshots'), log, workers: 1 },
+      namespace: 'default',
+      ...(given.isOwner !== undefined && { shares: { owns: () => given.isOwner } }),
+      loop: { clock: loopClock, random: seededRandom('snapshots'), log, workers: 1 },
       driver: { name: 'd', controller: new Set(given.capabilities ?? ['CREATE_DELETE_SNAPSHOT']) },
       flags: { snapshotOrphanSweepIntervalMs: given.intervalMs ?? 1000 },
     }) as unknown as ProvisionerContext;
@@ -204,6 +215,37 @@ for (const [what, provisioner, nodeName] of [
     assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
   });
 }
+
+for (const isOwner of [true, false]) {
+  const of = isOwner ? 'this replica' : 'another replica';
+  test(`[PROV-7] [SCL-1] a snapshot loses its protection when a claim of ${of} is deleted without a volume`, async (t) => {
+    const world = await snapshotWorld(t, { isOwner });
+    await world.lose(restores);
+    assert.deepEqual(await world.finalizers(), []);
+  });
+}
+
+test('[PROV-7] [SCL-1] a snapshot keeps its protection while another replica may repeat a call for a claim that has its volume', async (t) => {
+  const world = await snapshotWorld(t, { isOwner: false });
+  await world.admin.create(persistentVolumeClaims, {
+    metadata: { ...restores.metadata, namespace: 'default', finalizers: [FINALIZER_PROVISIONING] },
+    spec: { ...restores.spec, volumeName: 'pv' },
+  });
+  await world.look(restores);
+  assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
+});
+
+test('[PROV-7] [SCL-1] a snapshot keeps its protection while the ledger has an intent for a claim that is gone', async (t) => {
+  const world = await snapshotWorld(t, { isOwner: false });
+  const intent = { name: 'gone', namespace: 'default', uid: 'u', spec: restores.spec };
+  const annotations = { [ANN_PROVISIONING_INTENTS]: JSON.stringify({ writes: 1, intents: [intent] }) };
+  await world.admin.create(leases, {
+    metadata: { name: ledgerName(parseDriverName('d')), namespace: 'default', annotations },
+    spec: { holderIdentity: 'd' },
+  });
+  await world.look(restores);
+  assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
+});
 
 for (const [driver, left] of [
   ['d', []],
@@ -394,6 +436,21 @@ test('[PROV-7] a source that is deleted goes when the last pending clone is boun
   assert.equal(await world.isThere('b'), true, 'another clone of it is pending');
   await world.patch('also-of-b', { spec: { volumeName: 'pv' } });
   await world.gone('b');
+});
+
+test('[PROV-7] a source stays while a call for a clone that has its volume may be repeated', async (t) => {
+  const world = await cloneWorld(t);
+  await world.make('source', {}, PROTECTED);
+  await world.make('clone', cloneOf('source'), [FINALIZER_PROVISIONING]);
+  await world.patch('clone', { spec: { volumeName: 'pv' } });
+  await world.remove('source');
+  // Goes when the protection has looked at both.
+  await world.make('other', {}, PROTECTED);
+  await world.remove('other');
+  await world.gone('other');
+  assert.equal(await world.isThere('source'), true);
+  await world.patch('clone', { metadata: { finalizers: null } });
+  await world.gone('source');
 });
 
 test('[PROV-7] a source stays until nothing is left of the attempt for a clone that is gone', async (t) => {
