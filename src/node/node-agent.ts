@@ -152,6 +152,8 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
         try {
           await Promise.all(parts);
         } catch (error) {
+          // A heartbeat may be waiting for it.
+          ready.reject(error);
           stop.abort(error);
           await Promise.allSettled(parts);
           throw error;

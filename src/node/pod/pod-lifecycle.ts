@@ -119,7 +119,8 @@ export function createPodLifecycle(
       if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;
       const newest = await ifThere(kube.get(pods, name, { signal }));
-      if (newest === undefined) return undefined;
+      // Another one of that name may be on another node.
+      if (newest?.metadata.uid !== pod.metadata.uid) return undefined;
       if (newest.metadata.resourceVersion === pod.metadata.resourceVersion) throw error;
       latest.wrote(newest);
       return requeueAfter(0, 'the pod has changed');

@@ -167,13 +167,16 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     return done;
   }
 
-  /** As the server has it: a newer version is what the next run decides about. Undefined when it is gone. */
+  /**
+   * As the server has it: a newer version is what the next run decides about. Undefined when it is gone, also when another one
+   * has its name by now. That one has to wait for the cache, which would take the end of the first for its own.
+   */
   async function readAgain(
-    { metadata: { name } }: VolumeAttachment,
+    { metadata: { name, uid } }: VolumeAttachment,
     signal: AbortSignal,
   ): Promise<VolumeAttachment | undefined> {
     const current = await ifThere(kube.get(volumeAttachments, { name }, { signal }));
-    return current && attachments.wrote(current);
+    return current?.metadata.uid === uid ? attachments.wrote(current) : undefined;
   }
 
   async function mark(
@@ -200,8 +203,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     if (newest?.metadata.resourceVersion === attachment.metadata.resourceVersion) throw error;
     if (newest === undefined) return done;
     // A repair goes on: the volume may have been published again, with metadata that is not written yet.
-    if (newest.metadata.uid === attachment.metadata.uid && newest.status?.attached)
-      drift.wrote(attachment, newest);
+    if (newest.status?.attached) drift.wrote(attachment, newest);
     return requeueAfter(0, 'the attachment has changed');
   }
 

@@ -1,4 +1,4 @@
-// Whose source is looked at as soon as a claim is bound or gone. The loop does not run: the claim may be gone before it does.
+// Whose source is looked at as soon as a claim is bound. The loop does not run: the claim may be gone before it does.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,8 +34,6 @@ const restoring = ({
 interface Given {
   claim?: Parameters<typeof restoring>[0];
   before?: { volumeName?: string; finalizers?: string[] };
-  /** The claim goes, from what it was before. */
-  isGone?: boolean;
   nodeName?: string;
   isOwner?: boolean;
 }
@@ -47,15 +45,13 @@ const table: [name: string, given: Given, isReleased: boolean][] = [
   ['one of another driver', { claim: { provisioner: 'other' } }, false],
   ['one whose call may be repeated', { claim: { finalizers } }, false],
   ['one whose call is not repeated any more', { before: { volumeName, finalizers } }, true],
-  ['one that goes with its intent', { isGone: true, before: { volumeName, finalizers } }, true],
-  ['one that goes later', { isGone: true, before: { volumeName } }, false],
   ['one in the share of this replica', { isOwner: true }, true],
   ['one in the share of another', { isOwner: false }, true],
   ['one for this node', { nodeName: 'n', claim: { node: 'n' } }, true],
   ['one for another node', { nodeName: 'n', claim: { node: 'm' } }, false],
 ];
 
-for (const [name, { claim, before = {}, isGone, nodeName, isOwner }, isReleased] of table)
+for (const [name, { claim, before = {}, nodeName, isOwner }, isReleased] of table)
   test(`[PROV-7] the source of ${name} is ${isReleased ? '' : 'not '}looked at at once`, () => {
     const informers = manualInformers();
     const [clock, random, log] = [new VirtualClock(), seededRandom('claims'), memoryLog()];
@@ -75,6 +71,6 @@ for (const [name, { claim, before = {}, isGone, nodeName, isOwner }, isReleased]
     const first = restoring({ ...claim, ...before });
     const now = restoring({ ...claim, volumeName });
     informers.change(persistentVolumeClaims, undefined, first);
-    informers.change(persistentVolumeClaims, first, isGone ? undefined : now);
+    informers.change(persistentVolumeClaims, first, now);
     assert.deepEqual(released, isReleased ? ['u'] : []);
   });

@@ -108,8 +108,6 @@ export function createClaimReconciler(
       const isOwner = shares?.owns(uid) ?? true;
       if (isOwner && (ledger.get(uid) || attempts.of(uid)?.is === 'asking')) add(claim);
       else attempts.delete(uid);
-      // The cache never showed it without its intent. One without a volume is seen to by the protection of the sources.
-      if (claim.spec.volumeName && mayBeAsked(claim) && isOurs(claim)) releaseSource(claim);
     },
   });
   shares?.beforeGain(async (before, after) => {

@@ -10,7 +10,7 @@ import {
   volumeSnapshots,
 } from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
-import { provisionerOf } from '../../../api/volumes.ts';
+import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
@@ -55,8 +55,9 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
   context.informers.of(persistentVolumeClaims).subscribe({
     deleted: (claim) => {
       // Only the provisioner that worked on the claim knows whether something is left of that.
-      const isOurs = provisionerOf(claim) === driver.name && nodeName === undefined;
-      if (!claim.spec.volumeName && isOurs) lookAtSource(claim);
+      const isOurNode = nodeName === undefined || selectedNodeOf(claim) === nodeName;
+      // Also one that had a volume: it may go with its intent, which a deletion does not show any more.
+      if (provisionerOf(claim) === driver.name && isOurNode) lookAtSource(claim);
     },
   });
 

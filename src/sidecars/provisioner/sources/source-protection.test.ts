@@ -17,6 +17,7 @@ import {
 import { keyOf } from '../../../api/object.ts';
 import {
   ANN_PROVISIONING_INTENTS,
+  ANN_SELECTED_NODE,
   ANN_STORAGE_PROVISIONER,
   FINALIZER_CLONE_PROTECTION,
   FINALIZER_PROVISIONING,
@@ -263,11 +264,21 @@ for (const [driver, left] of [
   });
 }
 
-test('[PROV-7] a claim that is deleted with its volume has nothing to do with its source any more', async (t) => {
-  const world = await snapshotWorld(t);
-  await world.lose({ ...restores, spec: { ...restores.spec, volumeName: 'pv' } });
-  assert.ok(await world.isUnwritten());
-});
+for (const [what, nodeName] of [
+  ['with its volume', undefined],
+  ['on this node', 'n1'],
+] as const) {
+  test(`[PROV-7] a snapshot loses its protection when a claim is deleted ${what}, because its intent may have gone with it`, async (t) => {
+    const world = await snapshotWorld(t, { ...(nodeName !== undefined && { nodeName }) });
+    const annotations = { ...restores.metadata.annotations, [ANN_SELECTED_NODE]: 'n1' };
+    await world.lose({
+      ...restores,
+      metadata: { ...restores.metadata, annotations },
+      spec: { ...restores.spec, volumeName: 'pv' },
+    });
+    assert.deepEqual(await world.finalizers(), []);
+  });
+}
 
 test('[PROV-7] a snapshot keeps its protection while another claim restores from it', async (t) => {
   const world = await snapshotWorld(t);
