@@ -21,6 +21,7 @@ import {
 import type { CreateVolumeRequest, DeleteVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
 import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import type { Clock } from '../../src/runtime/ports.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
 import { ledgerName } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
@@ -346,6 +347,51 @@ for (const isSeen of [true, false]) {
     await world.volumes.waitFor(name, (volume) => volume !== undefined, within());
   });
 }
+
+test('[PROV-5] a volume that is deleted with its claim is not made again, though the cache still shows the claim', async (t) => {
+  const world = await provisionerWorld(t, { withoutBinder: true });
+  const lag = lagging(persistentVolumeClaims);
+  t.after(() => lag.release());
+  const asked = Promise.withResolvers<void>();
+  await world.start(({ kube }) => ({
+    kube: {
+      ...lag.faults(kube),
+      async get(...call: Parameters<KubeClient['get']>) {
+        const found = kube.get(...call);
+        if (lag.isHeld && call[0].plural === persistentVolumeClaims.plural) asked.resolve();
+        return found;
+      },
+    } as KubeClient,
+  }));
+  await world.makeClass({ reclaimPolicy: 'Retain' });
+  const annotations = { [ANN_STORAGE_PROVISIONER]: DRIVER };
+  const name = `pvc-${(await world.makeClaim('data', {}, { annotations })).metadata.uid}`;
+  await world.volumes.waitFor(name, (volume) => volume !== undefined, within());
+  await world.event('ProvisioningSucceeded');
+  lag.hold();
+  const data = { name: 'data', namespace: 'default' };
+  await world.admin.patch(
+    persistentVolumeClaims,
+    data,
+    { metadata: { finalizers: null } },
+    { type: 'merge' },
+  );
+  await world.admin.delete(persistentVolumeClaims, data);
+  await world.admin.delete(persistentVolumes, { name });
+  await Promise.race([
+    asked.promise,
+    world.driver.until(() => world.driver.callsOf('CreateVolume').length > 1),
+  ]);
+  // It comes after that claim, and by then the other would have been asked for, too.
+  await world.makeClaim('other', {}, { annotations });
+  lag.release();
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length > 1);
+  const names = world.driver.callsOf<CreateVolumeRequest>('CreateVolume').map((call) => call.name);
+  assert.deepEqual(
+    names.filter((each) => each === name),
+    [name],
+  );
+});
 
 test('[PROV-4] Retain leaves the volume and its storage', async (t) => {
   const world = await provisionerWorld(t);

@@ -199,6 +199,25 @@ for (const patch of ['took effect', 'takes effect later']) {
   });
 }
 
+test('a pod of the same name on another node is left alone, while the cache still shows the one before it', async (t) => {
+  const { kube, world, lag, clock, changed, read } = await start(t);
+  lag.hold();
+  await kube.delete(pods, NAME, { gracePeriodSeconds: 0 });
+  const made = await kube.create(pods, {
+    metadata: { ...NAME, annotations: { [ANN_PUBLISHED_VOLUMES]: '{"data":"/there"}' } },
+    spec: { nodeName: 'n2', containers: [{ name: 'c', image: 'i' }] },
+  });
+  await kube.patch(pods, NAME, finished, merge);
+  const other = await read();
+  world.state = mounted;
+  world.isClear = true;
+  await changed();
+  for (let tries = 0; world.patches === 0 && tries < 1000; tries++) await setImmediate();
+  for (let tries = 0; tries < 20; tries++) await clock.advance(1000);
+  assert.equal(other.metadata.uid, made.metadata.uid);
+  assert.deepEqual(await read(), other);
+});
+
 test('a pod that others change, while its cache is silent, becomes Running at once', async (t) => {
   const { kube, world, lag, clock, changed, read } = await start(t);
   lag.hold();

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import {
   csiNodeInfos,
   csiNodes,
@@ -451,6 +452,37 @@ test('[ATT-11] a repair during which the attachment changes still writes what th
     soon(),
   );
   assert.equal(publishCalls(world).length, 3);
+});
+
+test('[ATT-8] an attachment that was made again is attached only when the cache shows it, because its volume is protected by what the cache shows', async (t) => {
+  const lag = lagging(volumeAttachments);
+  const world = await attacherWorld(t);
+  existing(world.driver, 'vol-pv1');
+  await world.make(persistentVolumes, pv('pv1'));
+  await world.make(volumeAttachments, attachment('va', { persistentVolumeName: 'pv1' }));
+  const read = Promise.withResolvers<void>();
+  await world.start(({ kube }) => ({
+    kube: {
+      ...lag.faults(kube),
+      async get(...call: Parameters<KubeClient['get']>) {
+        const found = await kube.get(...call);
+        if (call[0].plural === volumeAttachments.plural && lag.isHeld) read.resolve();
+        return found;
+      },
+    } as KubeClient,
+  }));
+  await attachError(world);
+  lag.hold();
+  await world.admin.delete(volumeAttachments, { name: 'va' });
+  await world.make(volumeAttachments, attachment('va', { persistentVolumeName: 'pv1' }));
+  await world.make(csiNodes, ourNode());
+  await read.promise;
+  // What it does next would be done by then.
+  await world.make(csiNodes, { ...ourNode(), metadata: { name: 'another' } });
+  for (let turn = 0; turn < 100; turn++) await setImmediate();
+  assert.equal(publishCalls(world).length, 0);
+  lag.release();
+  await world.attached('va');
 });
 
 test('[ATT-11] pagination is followed, and a driver that repeats a page does not loop forever', async (t) => {

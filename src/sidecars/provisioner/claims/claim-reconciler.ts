@@ -21,7 +21,7 @@ import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
 import { Attempts, FORGET_AFTER_MS } from './attempts.ts';
-import { type ClaimRun, type ClaimWork, dropIntent, inputsOf, recordOf } from './claim-work.ts';
+import { type ClaimRun, type ClaimWork, dropIntent, inputsOf, isWanted, recordOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 import { decideClaim, type ProvisioningStep } from './decide-claim.ts';
 import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
@@ -124,14 +124,19 @@ export function createClaimReconciler(
     for (const claim of ledger.all().map(claimOf)) if (storageClassOf(claim) === name) add(claim);
   };
   classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
+  /** By UID, claims whose volume vanished. They may be gone, too, which a silent watch does not show. */
+  const doubtful = new Set<string>();
   // After the attempts, which must have heard of it.
   informers.of(persistentVolumes).subscribe({
     deleted({ spec: { csi, claimRef } }) {
       const claim =
         csi?.driver === driver && claimRef ? claims.get(keyOf({ metadata: claimRef })) : undefined;
-      if (claim && claim.metadata.uid === claimRef?.uid) look(claim);
+      if (!claim || claim.metadata.uid !== claimRef?.uid) return;
+      doubtful.add(claim.metadata.uid);
+      look(claim);
     },
   });
+  claims.subscribe({ deleted: ({ metadata }) => doubtful.delete(metadata.uid) });
 
   async function reconcile(loopKey: string, { signal, retries, attempt }: Run): Promise<Outcome> {
     const run = runOver(loopKey, signal);
@@ -179,6 +184,7 @@ export function createClaimReconciler(
         return done;
       case 'drop-intent':
         if (!step.isRecorded && isWaiting(run) && (await recordOf(run))) return lookLater;
+        if (!step.isRecorded && isWaiting(run)) doubtful.add(run.uid);
         await dropIntent(run);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) work.releaseSource(claim);
@@ -187,6 +193,9 @@ export function createClaimReconciler(
         if (claim) work.releaseSource(claim);
         return done;
       case 'provision':
+        // Else each volume that is made for it is deleted, and vanishes again.
+        if (doubtful.has(run.uid) && !(await isWanted(run))) return done;
+        doubtful.delete(run.uid);
         return provisionClaim({ ...run, storageClass: step.storageClass } as ProvisionRun);
       case 'clean-up':
         return cleanUpClaim(run, step);

@@ -5,9 +5,11 @@ import { retryOf } from '../../../api/asks-for-retry.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
+  persistentVolumeClaims,
   persistentVolumes,
   type StorageClass,
 } from '../../../api/kinds.ts';
+import { nameFromKey } from '../../../api/object.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
@@ -94,6 +96,15 @@ export async function moveToClaim(
   if (!kept) return undefined;
   work.ledger.end(uid);
   return work.claims.wrote(kept);
+}
+
+/** Read from the server: caches may be stale, and the volume of an existing claim is at stake. */
+export async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Promise<boolean> {
+  const claim = await ifThere(work.kube.get(persistentVolumeClaims, nameFromKey(key), { signal }));
+  if (claim?.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) return false;
+  if (claim.spec.volumeName && claim.spec.volumeName !== volume.name) return false;
+  // A claim that another node owns by now cannot be provisioned here.
+  return !node || selectedNodeOf(claim) === node.name;
 }
 
 /** Drops the intent: the volume is recorded or known not to exist. */

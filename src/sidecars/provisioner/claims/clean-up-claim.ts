@@ -2,16 +2,14 @@
 // PersistentVolume records it. CSI looks up a volume by name only by repeating CreateVolume. That is repeated until the
 // outcome is known; only then is the intent dropped.
 
-import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
-import { keyOf, nameFromKey } from '../../../api/object.ts';
-import { selectedNodeOf } from '../../../api/volumes.ts';
+import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { SecretError } from '../../../csi/secrets/credentials.ts';
 import { errorMessage } from '../../../runtime/error-message.ts';
-import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, earlierOf, type Intent, intentWith, isSameRequest } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -21,6 +19,7 @@ import {
   type ClaimRun,
   claimChanged,
   isUsersProblem,
+  isWanted,
   moveToClaim,
   provisionerSecrets,
   recordOf,
@@ -119,15 +118,6 @@ function over(
   work.attempts.set(uid, attempt);
   work.log.info('What the driver has for a claim is certain again', { claim: key, uid, how });
   return requeueAfter(0, 'its intent can be dropped');
-}
-
-/** Read from the server: caches may be stale, and the volume of an existing claim is at stake. */
-async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Promise<boolean> {
-  const claim = await ifThere(work.kube.get(persistentVolumeClaims, nameFromKey(key), { signal }));
-  if (claim?.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) return false;
-  if (claim.spec.volumeName && claim.spec.volumeName !== volume.name) return false;
-  // A claim that another node owns by now cannot be provisioned here.
-  return !node || selectedNodeOf(claim) === node.name;
 }
 
 async function findAndDelete(
