@@ -26,6 +26,8 @@ const WAIT_FOR_CACHES_MS = 200;
 const LOOK_FOR_KIND_AGAIN_MS = 60_000;
 /** A kind that cannot be listed must not keep a worker for ever. */
 const LIST_AGAIN_WITHIN_MS = 60_000;
+/** Nor all workers, when many owners are orphaned. */
+const MOST_LISTING = 2;
 
 export interface CollectorPorts {
   kube: KubeClient;
@@ -39,6 +41,8 @@ export interface CollectorPorts {
 
 export function createObjectCollector(ports: CollectorPorts): Reconcile {
   const { kube, graph, owners, recorder, clock, log, enqueue } = ports;
+  /** How many list every kind again. */
+  let listing = 0;
 
   return async (key, { signal }) => {
     const item = graph.find(key);
@@ -104,7 +108,11 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
     if (!orphans && !waitsForDependents(item.object)) return done;
     if (!graph.hasSynced) return requeueAfter(WAIT_FOR_CACHES_MS, 'caches are not synced yet');
     const { uid } = item.object.metadata;
-    if (orphans) await listAgain(item, signal);
+    if (orphans) {
+      if (listing >= MOST_LISTING) return requeueAfter(WAIT_FOR_CACHES_MS, 'others list every kind again');
+      listing++;
+      await listAgain(item, signal).finally(() => listing--);
+    }
     const dependents = graph.dependentsOf(uid);
     if (orphans) {
       for (const dependent of dependents) await disown(dependent, uid, signal);

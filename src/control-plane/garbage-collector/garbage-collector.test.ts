@@ -190,6 +190,47 @@ test('a dependent stays without its owner although the watch was silent when it 
   assert.deepEqual(data.metadata.ownerReferences ?? [], []);
 });
 
+test('owners whose dependents stay do not hold up others when a kind cannot be listed', async (t) => {
+  const api = await testApi(t);
+  let isHung = false;
+  const hang = async ({ signal }: { signal?: AbortSignal }) => {
+    if (signal) await aborted(signal);
+    throw new Error('no answer');
+  };
+  const hanging = (kube: KubeClient): Pick<KubeClient, 'list' | 'watch'> => ({
+    async list(kind, options = {}) {
+      return isHung && kind.plural === 'secrets' ? hang(options) : kube.list(kind, options);
+    },
+    async *watch(kind, options = {}) {
+      if (isHung && kind.plural === 'secrets') await hang(options);
+      yield* kube.watch(kind, options);
+    },
+  });
+  const started = await startControllers(t, [row], {
+    server: {
+      adminUser: api.adminUser,
+      client: (user) => {
+        const kube = api.client(user);
+        return user === api.adminUser ? kube : Object.assign(Object.create(kube), hanging(kube));
+      },
+    },
+  });
+  const { kube } = started;
+  const first = await map(started, 'first');
+  await map(started, 'of-first', [ownedBy(first)]);
+  await kube.delete(configMaps, named('first'));
+  await gone(started, 'of-first');
+  isHung = true;
+  for (let i = 0; i < 25; i++) {
+    await map(started, `keeps-${i}`);
+    await kube.delete(configMaps, named(`keeps-${i}`), { propagationPolicy: 'Orphan' });
+  }
+  const other = await map(started, 'other');
+  await map(started, 'of-other', [ownedBy(other)]);
+  await kube.delete(configMaps, named('other'));
+  await gone(started, 'of-other');
+});
+
 test('kinds that are installed later are collected', async (t) => {
   const started = await start(t);
   const { kube } = started;

@@ -27,6 +27,7 @@ interface Given {
   groups?: object[];
   content?: object;
   isUnplanned?: boolean;
+  planned?: string[];
 }
 const rows: [name: string, given: Given, isNeeded: boolean][] = [
   ['that a group snapshot selects', {}, true],
@@ -36,6 +37,16 @@ const rows: [name: string, given: Given, isNeeded: boolean][] = [
     'whose volume is being cut, although its label is gone',
     { claim: claim(unlabelled), content: contentOf('h') },
     true,
+  ],
+  [
+    'for which a content is being created, although its label is gone',
+    { claim: claim(unlabelled), planned: ['ns/c'] },
+    true,
+  ],
+  [
+    'beside those that a content is being created for',
+    { claim: claim(unlabelled), planned: ['ns/d'] },
+    false,
   ],
   ['beside those that are being cut', { claim: claim(unlabelled), content: contentOf('other') }, false],
   [
@@ -47,7 +58,11 @@ const rows: [name: string, given: Given, isNeeded: boolean][] = [
   ['that is being deleted, while nothing can be cut', { claim: claim(deleting), isUnplanned: true }, false],
   ['that stays, while nothing can be cut', { isUnplanned: true }, true],
 ];
-for (const [name, { claim: known = claim(), groups = [group()], content, isUnplanned }, isNeeded] of rows)
+for (const [
+  name,
+  { claim: known = claim(), groups = [group()], content, isUnplanned, planned = [] },
+  isNeeded,
+] of rows)
   test(`a claim ${name} is ${isNeeded ? '' : 'not '}needed`, () => {
     const informers = manualInformers();
     const volume = objectsLike('pv', { spec: { csi: { driver: 'd', volumeHandle: 'h' } } })();
@@ -59,6 +74,7 @@ for (const [name, { claim: known = claim(), groups = [group()], content, isUnpla
         get: (key) => (key === 'groupsnapcontent-uid-g' ? content : undefined) as VolumeGroupSnapshotContent,
       },
       unreadyIn: () => groups as VolumeGroupSnapshot[],
+      planned: new Map([['ns/g', new Set(planned)]]),
       unplanned: new Set(isUnplanned ? ['ns/g'] : []),
     });
     assert.equal(needs.isNeeded(known as never), isNeeded);

@@ -28,6 +28,8 @@ export function createGroupClaims(from: {
   unreadyIn(namespace: string): readonly VolumeGroupSnapshot[];
   /** Keys of the group snapshots that cannot be cut as things are. */
   unplanned: ReadonlySet<string>;
+  /** By group snapshot, the claims that a content was created for, which the cache may not show yet. */
+  planned: ReadonlyMap<string, ReadonlySet<string>>;
 }): GroupClaims {
   const selects = ({ spec }: VolumeGroupSnapshot, { metadata }: PersistentVolumeClaim): boolean =>
     spec.source.selector !== undefined &&
@@ -38,6 +40,9 @@ export function createGroupClaims(from: {
     const content = from.contents.get(dynamicGroupContentName(group));
     return handle !== undefined && (content?.spec.source.volumeHandles?.includes(handle) ?? false);
   };
+
+  const isPlanned = (group: VolumeGroupSnapshot, claim: PersistentVolumeClaim): boolean =>
+    from.planned.get(keyOf(group))?.has(keyOf(claim)) ?? false;
 
   return {
     selectedBy: (group) =>
@@ -53,7 +58,7 @@ export function createGroupClaims(from: {
           (group) =>
             !isGoing(group) &&
             !(isGoing(claim) && from.unplanned.has(keyOf(group))) &&
-            (selects(group, claim) || isCutting(group, claim)),
+            (selects(group, claim) || isCutting(group, claim) || isPlanned(group, claim)),
         ),
   };
 }

@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ANN_GROUP_SNAPSHOT_BEING_DELETED, FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../api/well-known.ts';
+import {
+  ANN_GROUP_SNAPSHOT_BEING_DELETED,
+  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
+  FINALIZER_GROUP_SNAPSHOT_BOUND,
+} from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
@@ -33,16 +37,20 @@ async function run(
     onServer = {},
     cached,
     claim,
+    classes = [],
+    heard = [],
     writes: answers = {},
   }: {
     onServer?: Record<string, object[]>;
     cached?: object | undefined;
     /** What the claims are by now. */
     claim?: { now: object | undefined };
+    classes?: object[];
+    /** What it does. */
+    heard?: string[];
     writes?: object;
   } = {},
 ) {
-  const heard: string[] = [];
   let current: object | undefined = given;
   const end = (what: string) => async () => {
     heard.push(what);
@@ -74,7 +82,7 @@ async function run(
       groupContents: { get: () => cached },
       snapshots: { get: () => undefined },
     },
-    classes: { list: () => [], get: () => undefined },
+    classes: { list: () => classes, get: () => classes[0] },
     claims: {
       latest: async (listed: object) => (claim === undefined ? listed : claim.now),
       release: async (key: string) => void heard.push(`release ${key}`),
@@ -87,6 +95,7 @@ async function run(
       ...answers,
     },
     membersOf: () => [],
+    planned: { set: (key: string, claims: Set<string>) => heard.push(`planned ${key}: ${[...claims]}`) },
     unplanned: { add: (key: string) => void heard.push(`unplanned ${key}`), delete: () => false },
     goingClaimsOf: () => [{ metadata: { name: 'c', namespace: 'ns' } }],
     volumeOf: () => undefined,
@@ -114,6 +123,33 @@ test('[GRP-1] a group snapshot that is deleted is released only when the server 
   assert.equal(withMember.heard.at(-1), 'member deleted');
   const withOther = await run(deleted, { onServer: { volumesnapshots: [other] } });
   assert.equal(withOther.heard.at(-1), 'released');
+});
+
+test('[GRP-1] the claims of a content are known before it is created, because the answer may be lost', async () => {
+  const claim = {
+    metadata: {
+      ...{ name: 'c', namespace: 'ns', labels: { app: 'db' } },
+      finalizers: [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE],
+    },
+    spec: { volumeName: 'pv' },
+    status: { phase: 'Bound' },
+  };
+  const pv = {
+    metadata: { name: 'pv' },
+    spec: { csi: { driver: 'd', volumeHandle: 'h' }, claimRef: { name: 'c', namespace: 'ns' } },
+  };
+  const lost = new KubeError({ code: 0, reason: 'Unreachable', message: 'the answer was lost' });
+  const volumeGroupSnapshotClassName = 'k';
+  const source = group().spec.source;
+  const heard: string[] = [];
+  const running = run(group({}, { source, volumeGroupSnapshotClassName }), {
+    onServer: { persistentvolumeclaims: [claim], persistentvolumes: [pv] },
+    classes: [{ metadata: { name: 'k' }, driver: 'd', deletionPolicy: 'Delete' }],
+    heard,
+    writes: { createContent: () => Promise.reject(lost) },
+  });
+  await assert.rejects(running, lost);
+  assert.equal(heard.at(-1), 'planned ns/g: ns/c');
 });
 
 test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless the server has its content', async () => {

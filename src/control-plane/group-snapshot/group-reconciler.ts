@@ -48,6 +48,8 @@ export interface GroupReconcilerPorts {
   membersOf(groupUid: string): readonly VolumeSnapshot[];
   /** Keys of the group snapshots that cannot be cut as things are: they keep no claim from being deleted. */
   unplanned: Set<string>;
+  /** By group snapshot, the claims that a content was created for. */
+  planned: Map<string, ReadonlySet<string>>;
   /** The claims that the group snapshot selects and that are being deleted, as cached. */
   goingClaimsOf(group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[];
   /** The PersistentVolume of a driver's volume. */
@@ -212,6 +214,8 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         for (const claim of step.claims) await ports.claims.protect(claim, signal);
         return;
       case 'create-content': {
+        // Before the request: it may take effect whatever becomes of the answer.
+        ports.planned.set(keyOf(group), new Set(step.plan.claims.map(keyOf)));
         const content = await writes.createContent(step.plan.draft, signal);
         made.content = content;
         log.v(2).info('Created a content', { group: keyOf(group), content: content.metadata.name });

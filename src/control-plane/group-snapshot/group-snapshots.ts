@@ -109,8 +109,12 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     contents: options.contents,
   };
   const unplanned = new Set<string>();
+  const planned = new Map<string, ReadonlySet<string>>();
   const unreadyIn = (namespace: string) => groups.byIndex(UNREADY_BY_NAMESPACE, namespace);
-  const groupClaims = createGroupClaims({ claims, volumes, contents: latestContents, unreadyIn, unplanned });
+  const groupClaims = createGroupClaims({
+    ...{ claims, volumes, unreadyIn, unplanned, planned },
+    contents: latestContents,
+  });
   const groupLoop = createLoop({
     ...options.loop,
     name: 'snapshot-controller-group-snapshot',
@@ -129,6 +133,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
         writes: new GroupWrites(kube, caches),
         membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
         unplanned,
+        planned,
         goingClaimsOf: (group) => groupClaims.selectedBy(group).filter(isGoing),
         volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
       }),
@@ -243,6 +248,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
           },
           deleted: (group) => {
             metrics.gone('GroupSnapshot', group.metadata.uid);
+            planned.delete(keyOf(group));
             wakeMembers(group);
             wakeClaims(group);
             lookAtContentOf(group);

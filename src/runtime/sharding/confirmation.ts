@@ -81,7 +81,8 @@ export class Confirmation {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, lease, division, gains, decide, onUnfinished } = this.#parts;
     const { lost } = lease;
-    if (this.#isUnderWay || clock.monotonicMs() < this.#notBeforeMs) return;
+    // A timer may fire up to a millisecond early.
+    if (this.#isUnderWay || clock.monotonicMs() < this.#notBeforeMs - 1) return;
     this.#isUnderWay = true;
     const { members } = lease.published;
     const before = division.confirmed;
