@@ -11,6 +11,8 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { attachmentName, seedAttachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { onlyEmbedded } from '../testing/test-api.ts';
 import { DRIVER, READY, attachDetachWorld as world } from './testing/attach-detach-world.ts';
 
@@ -256,6 +258,32 @@ for (const [what, strike] of [
     assert.match(await metrics.text(), /attachdetach_controller_forced_detaches\{reason="timeout"\} 1/);
   });
 }
+
+test('[ATT-10] a volume that could not be taken from a silent node is taken at the next try, not after six more minutes', async (t) => {
+  const refusals = { left: 2 };
+  const faults = (kube: KubeClient): KubeClient => ({
+    ...kube,
+    async delete(...call) {
+      if (call[0].plural === volumeAttachments.plural && refusals.left-- > 0)
+        throw new KubeError({ reason: 'InternalError', code: 500, message: 'no' });
+      return kube.delete(...call);
+    },
+  });
+  const w = await world(t, { faults });
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await w.nodeStatus('n1', {
+    volumesInUse: [uniqueVolumeName(DRIVER, 'data')],
+    conditions: [{ type: 'Ready', status: 'Unknown' }],
+  });
+  await w.removePod('p');
+  await w.clock.advance(SIX_MINUTES + 5000);
+  assert.equal(refusals.left < 0, true);
+  assert.deepEqual(w.attachments.list(), []);
+});
 
 test('a node that comes back in time keeps its volume until it has unmounted it', async (t) => {
   const w = await world(t);

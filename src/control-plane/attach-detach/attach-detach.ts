@@ -104,7 +104,12 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       return failed({ why: 'an attachment was made unseen', quiet: true, backoff: UNSEEN_BACKOFF });
     podEvents.announce(key);
     const step = decideSlot(snapshotOf(key));
-    if (step.do !== 'await-unmount' || step.recheckAfterMs === undefined) stuckSinceMs.delete(key);
+    // A detach after the time-out may fail: it is then due at once again.
+    const isStillStuck =
+      step.do === 'await-unmount'
+        ? step.recheckAfterMs !== undefined
+        : step.do === 'detach' && step.forced === 'timeout';
+    if (!isStillStuck) stuckSinceMs.delete(key);
     switch (step.do) {
       case 'nothing':
         return done;

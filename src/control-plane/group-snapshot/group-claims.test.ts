@@ -79,3 +79,24 @@ for (const [
     });
     assert.equal(needs.isNeeded(known as never), isNeeded);
   });
+
+test('a group snapshot knows the claims that it selects and those that it was planned with', () => {
+  const informers = manualInformers();
+  const all = { c: claim(), planned: unlabelled, other: unlabelled };
+  for (const [name, given] of Object.entries(all))
+    informers.change(
+      persistentVolumeClaims,
+      undefined,
+      objectsLike(name, { metadata: { namespace: 'ns', ...given.metadata }, spec: {} })(),
+    );
+  const needs = createGroupClaims({
+    claims: informers.of(persistentVolumeClaims),
+    volumes: informers.of(persistentVolumes),
+    contents: { get: () => undefined },
+    unreadyIn: () => [],
+    unplanned: new Set(),
+    planned: new Map([['ns/g', new Set(['ns/planned'])]]),
+  });
+  const known = needs.knownTo(group() as never).map(({ metadata }) => metadata.name);
+  assert.deepEqual(known.sort(), ['c', 'planned']);
+});

@@ -13,8 +13,8 @@ import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 
 export interface GroupClaims {
-  /** Those that the group snapshot selects, as cached. */
-  selectedBy(group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[];
+  /** Those that the group snapshot selects, or that a content was created for, as cached. */
+  knownTo(group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[];
   isNeeded(claim: PersistentVolumeClaim): boolean;
 }
 
@@ -45,10 +45,14 @@ export function createGroupClaims(from: {
     from.planned.get(keyOf(group))?.has(keyOf(claim)) ?? false;
 
   return {
-    selectedBy: (group) =>
+    knownTo: (group) =>
       from.claims
         .list()
-        .filter((claim) => claim.metadata.namespace === group.metadata.namespace && selects(group, claim)),
+        .filter(
+          (claim) =>
+            claim.metadata.namespace === group.metadata.namespace &&
+            (selects(group, claim) || isPlanned(group, claim)),
+        ),
     // A claim stays while a group snapshot that needs it is not ready. One that cannot be cut as things are keeps no claim
     // from being deleted: it may itself be waiting for another of its claims to be deleted.
     isNeeded: (claim) =>

@@ -50,7 +50,7 @@ export interface GroupReconcilerPorts {
   unplanned: Set<string>;
   /** By group snapshot, the claims that a content was created for. */
   planned: Map<string, ReadonlySet<string>>;
-  /** The claims that the group snapshot selects and that are being deleted, as cached. */
+  /** The claims that are being deleted, of those that the group snapshot selects or was planned with, as cached. */
   goingClaimsOf(group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[];
   /** The PersistentVolume of a driver's volume. */
   volumeOf(names: VolumeNames): PersistentVolume | undefined;
@@ -215,7 +215,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         return;
       case 'create-content': {
         // Before the request: it may take effect whatever becomes of the answer.
-        ports.planned.set(keyOf(group), new Set(step.plan.claims.map(keyOf)));
+        await keepClaims(group, step.plan.claims, signal);
         const content = await writes.createContent(step.plan.draft, signal);
         made.content = content;
         log.v(2).info('Created a content', { group: keyOf(group), content: content.metadata.name });
@@ -302,6 +302,18 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       }
     }
     return failed({ why: message, quiet: true });
+  }
+
+  /** What an earlier plan kept and this one does not may go. */
+  async function keepClaims(
+    group: VolumeGroupSnapshot,
+    claims: readonly PersistentVolumeClaim[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const before = ports.planned.get(keyOf(group)) ?? new Set();
+    const now = new Set(claims.map(keyOf));
+    ports.planned.set(keyOf(group), now);
+    for (const key of before) if (!now.has(key)) await ports.claims.release(key, signal);
   }
 
   /** The server confirms that there is no content: with one, the driver may be cutting. */

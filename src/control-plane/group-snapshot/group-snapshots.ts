@@ -134,7 +134,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
         membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
         unplanned,
         planned,
-        goingClaimsOf: (group) => groupClaims.selectedBy(group).filter(isGoing),
+        goingClaimsOf: (group) => groupClaims.knownTo(group).filter(isGoing),
         volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
       }),
     ),

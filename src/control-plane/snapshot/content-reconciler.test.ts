@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VolumeGroupSnapshotContent, VolumeSnapshotContent } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
+import { ANN_GROUP_SNAPSHOT_HANDLE } from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import {
@@ -32,6 +33,23 @@ const kinds = {
   },
 };
 const deletionTimestamp = '2026-01-01T00:00:00Z';
+
+test('[GRP-1] the content of a member that was created late goes, too', () => {
+  const member = (name: string, annotations: object) =>
+    ({
+      metadata: { name, uid: 'cu', annotations },
+      spec: {
+        source: { volumeHandle: 'v' },
+        deletionPolicy: 'Delete',
+        volumeSnapshotRef: { name: 'snapshot-abc', namespace: 'n', uid: 'u' },
+      },
+    }) as unknown as VolumeSnapshotContent;
+  const ofGroup = { [ANN_GROUP_SNAPSHOT_HANDLE]: 'g' };
+  const stepOf = (content: VolumeSnapshotContent) => decideContent(snapshotContents, content, undefined).do;
+  assert.equal(stepOf(member('snapcontent-abc', ofGroup)), 'delete-if-orphan');
+  assert.equal(stepOf(member('snapcontent-abc', {})), 'protect', 'no group made it');
+  assert.equal(stepOf(member('snapcontent-other', ofGroup)), 'protect', 'somebody else named it');
+});
 
 for (const [name, { kind, ref, dynamicName, handle, dynamic, given }] of Object.entries(kinds)) {
   const content = (source: object, metadata: object = {}, uid = 'u', more: object = {}) =>

@@ -3,7 +3,7 @@
 // annotation; the snapshotter then deletes or keeps the snapshot on the storage, as the content's policy says. Deletes only
 // contents that were created too late: for a snapshot that was gone by then.
 
-import { dynamicGroupContentName } from '../../api/group-snapshots.ts';
+import { dynamicGroupContentName, memberContentName } from '../../api/group-snapshots.ts';
 import {
   type ObjectReference,
   type VolumeGroupSnapshot,
@@ -16,7 +16,7 @@ import {
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
-import { dynamicContentName } from '../../api/snapshots.ts';
+import { dynamicContentName, isOfGroup } from '../../api/snapshots.ts';
 import {
   ANN_GROUP_SNAPSHOT_BEING_DELETED,
   ANN_SNAPSHOT_BEING_DELETED,
@@ -44,8 +44,8 @@ export interface BoundContentKind<C extends KubeObject> {
   refOf(content: C): ObjectReference;
   /** What is wrong with the content's source. */
   sourceProblem(content: C): string | undefined;
-  /** The name of the content that is created for the snapshot with this UID. */
-  dynamicName(uid: string): string;
+  /** By its name, it was created for the snapshot that it is bound to. */
+  isDynamic(content: C): boolean;
   /** It was created for the snapshot that it is bound to, and is to be deleted with it. */
   isDisposable(content: C): boolean;
   /** The snapshot on the storage is known. */
@@ -69,7 +69,14 @@ export const snapshotContents: BoundContentKind<VolumeSnapshotContent> = {
     (source.volumeHandle === undefined) === (source.snapshotHandle === undefined)
       ? 'exactly one of volumeHandle and snapshotHandle must be given as the source'
       : undefined,
-  dynamicName: (uid) => dynamicContentName({ metadata: { uid } } as VolumeSnapshot),
+  isDynamic: (content) => {
+    const { name, uid } = content.spec.volumeSnapshotRef;
+    const snapshot = { metadata: { name, uid } } as VolumeSnapshot;
+    const { name: own } = content.metadata;
+    return (
+      own === dynamicContentName(snapshot) || (isOfGroup(content) && own === memberContentName(snapshot))
+    );
+  },
   isDisposable: ({ spec }) => spec.source.volumeHandle !== undefined && spec.deletionPolicy === 'Delete',
   hasHandle: ({ status }) => status?.snapshotHandle !== undefined,
 };
@@ -85,7 +92,10 @@ export const groupSnapshotContents: BoundContentKind<VolumeGroupSnapshotContent>
     (source.volumeHandles ?? []).length > 0 === (source.groupSnapshotHandles !== undefined)
       ? 'exactly one of volumeHandles and groupSnapshotHandles must be given as the source'
       : undefined,
-  dynamicName: (uid) => dynamicGroupContentName({ metadata: { uid } } as VolumeGroupSnapshot),
+  isDynamic: ({ metadata, spec }) => {
+    const { uid } = spec.volumeGroupSnapshotRef;
+    return metadata.name === dynamicGroupContentName({ metadata: { uid } } as VolumeGroupSnapshot);
+  },
   isDisposable: ({ spec }) => spec.source.volumeHandles !== undefined && spec.deletionPolicy === 'Delete',
   hasHandle: ({ status }) => status?.volumeGroupSnapshotHandle !== undefined,
 };
@@ -110,12 +120,12 @@ export function decideContent<C extends KubeObject>(
   // The snapshot's reconciler adds the finalizer later.
   const { uid } = kind.refOf(content);
   if (!uid) return { do: 'nothing' };
-  const { name, deletionTimestamp, annotations = {} } = content.metadata;
+  const { deletionTimestamp, annotations = {} } = content.metadata;
   if (deletionTimestamp === undefined) {
     const isOwned = owner?.metadata.uid === uid;
     // One that is found with its handle stays: it holds data that somebody may want.
     const isFoundLate = annotations[kind.beingDeleted] === ORPHAN || !kind.hasHandle(content);
-    if (!isOwned && isFoundLate && name === kind.dynamicName(uid) && kind.isDisposable(content)) {
+    if (!isOwned && isFoundLate && kind.isDynamic(content) && kind.isDisposable(content)) {
       return { do: 'delete-if-orphan' };
     }
     return hasFinalizer(content, kind.finalizer) ? { do: 'nothing' } : { do: 'protect' };
