@@ -70,7 +70,9 @@ export function changedConditions(
   if (before === undefined) return [...kept, set];
   // The transition time stays when the status does not change.
   const isSame = before.status === set.status && before.message === set.message;
-  return kept.map((each) => (each === before ? (isSame ? before : set) : each));
+  const { lastTransitionTime = set.lastTransitionTime } = before;
+  const next = isSame ? { ...before, ...set, ...(lastTransitionTime && { lastTransitionTime }) } : set;
+  return kept.map((each) => (each === before ? next : each));
 }
 
 /** Merge patch of the status: the capacity is this size, and no expansion is in progress. */

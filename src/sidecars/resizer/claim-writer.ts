@@ -5,10 +5,14 @@ import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/ki
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isConflict, isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { requeueAfter } from '../../runtime/queue/loop.ts';
 
 /** The user, the binder and a node write the same object; after this many conflicts the claim is retried later. */
 const MOST_ATTEMPTS = 5;
+
+/** A claim is looked at again when `begin` changed nothing. */
+export const tooSoon = requeueAfter(1_000, 'the driver was called less than a second ago');
 
 export class ClaimWriter {
   readonly #kube: KubeClient;
@@ -36,19 +40,25 @@ export class ClaimWriter {
   }
 
   /**
-   * For a claim that already has what would be written: reads it, and throws a conflict as `write` does. A write of
-   * this or another resizer whose response was lost may have changed it, and the cache does not show that yet.
+   * The write before a call to the driver. It makes a new version, so that late results of earlier calls, by this or
+   * another resizer, conflict: they were decided from the version before. Undefined when it changed nothing: the last call
+   * is less than a second old, which is as exactly as a status tells the time. The driver must not be called then.
+   * After a conflict the claim is read, because the cache may be behind for long.
    */
-  async confirm(
-    { metadata: { name, namespace = '', resourceVersion } }: PersistentVolumeClaim,
+  async begin(
+    claim: PersistentVolumeClaim,
+    patch: object,
     signal: AbortSignal,
-  ): Promise<PersistentVolumeClaim> {
-    const current = this.#claims.wrote(
-      await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal }),
-    );
-    if (current.metadata.resourceVersion === resourceVersion) return current;
-    const message = `PersistentVolumeClaim ${namespace}/${name} has changed; deciding again what to do`;
-    throw new KubeError({ reason: 'Conflict', code: 409, message });
+  ): Promise<PersistentVolumeClaim | undefined> {
+    const { name, namespace = '', resourceVersion } = claim.metadata;
+    try {
+      const begun = await this.write(claim, patch, signal);
+      return begun.metadata.resourceVersion === resourceVersion ? undefined : begun;
+    } catch (error) {
+      if (isConflict(error))
+        this.#claims.wrote(await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
+      throw error;
+    }
   }
 
   /**

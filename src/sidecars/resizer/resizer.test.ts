@@ -21,6 +21,7 @@ import {
   isResizedTo,
   type ResizerWorld,
   resizerWorld,
+  soon,
 } from './testing/resizer-world.ts';
 
 const GiB = 1n << 30n;
@@ -273,6 +274,40 @@ describe('what goes wrong', () => {
     assert.deepEqual([...new Set(sizesAsked(world))], [9n]);
   });
 
+  test('[SIDE-1] a refusal that an earlier resizer reports only now is rejected, because this one has called since', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const report = Promise.withResolvers<() => Promise<unknown>>();
+    world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE' });
+    await world.bound('data');
+    const earlier = await world.start(
+      ({ kube }) => ({
+        kube: {
+          ...kube,
+          patch(...call: Parameters<KubeClient['patch']>) {
+            if (!JSON.stringify(call[2]).includes('ControllerResizeInfeasible')) return kube.patch(...call);
+            const [resource, name, patch, options] = call;
+            report.resolve(() => kube.patch(resource, name, patch, { ...options, signal: soon() }));
+            return new Promise(() => {});
+          },
+        },
+      }),
+      { abandoned: true },
+    );
+    await world.request('data', '9Gi');
+    const sendReport = await report.promise;
+    await earlier.stop();
+    world.driver.always('ControllerExpandVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+    await world.start();
+    await world.driver.until(() => sizesAsked(world).length > 1);
+    await assert.rejects(sendReport(), { code: 409 });
+    await world.request('data', '2Gi');
+    const before = sizesAsked(world).length;
+    await world.driver.until(() => sizesAsked(world).length > before);
+    world.driver.always('ControllerExpandVolume', undefined);
+    await world.claim('data', isResizedTo('9Gi'));
+    assert.deepEqual([...new Set(sizesAsked(world))], [9n]);
+  });
+
   test('[SIDE-1] an infeasible size is recovered by lowering the request', async (t) => {
     const world = await resizerWorld(t, { ...alone, resizer: { retryIntervalMaxMs: 600_000 } });
     world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE', message: 'too large' });
@@ -347,7 +382,10 @@ describe('what goes wrong', () => {
     await world.start();
     await world.request('data', '2Gi');
     await world.driver.until(() => sizesAsked(world).length === 1);
-    await world.writeStatus('data', { conditions: [{ type: 'Theirs', status: 'True' }] });
+    const { status } = await world.claim('data', stateIs('ControllerResizeInProgress'));
+    await world.writeStatus('data', {
+      conditions: [...(status?.conditions ?? []), { type: 'Theirs', status: 'True' }],
+    });
     held.resolve();
     const claim = await world.claim('data', ({ status }) => status?.capacity?.storage === '2Gi');
     assert.deepEqual(conditionsOf(claim), ['Theirs']);

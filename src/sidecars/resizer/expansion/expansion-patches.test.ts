@@ -15,7 +15,7 @@ const NOW = '2026-01-01T00:00:00Z';
 const recovers = { now: NOW, recovers: true };
 const plain = { now: NOW, recovers: false };
 const condition = (type: string) => ({ type, status: 'True', lastTransitionTime: NOW });
-const resizing = condition('Resizing');
+const resizing = { ...condition('Resizing'), lastProbeTime: NOW };
 const pending = condition('FileSystemResizePending');
 const failed = { ...condition('ControllerResizeError'), message: 'no' };
 
@@ -52,22 +52,24 @@ test('an expansion that begins is announced once, with its size', () => {
       allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' },
     },
   });
+});
+
+test('every call is a new version of the claim, whose transition time stays', () => {
   const begun = { allocated: '2048Mi', state: 'ControllerResizeInProgress', conditions: [resizing] };
-  assert.equal(beginPatch(claim(begun), '2Gi', recovers), undefined);
-  for (const other of [{ allocated: '3Gi' }, { state: 'NodeResizePending' }, { conditions: [] }]) {
-    assert.notEqual(
-      beginPatch(claim({ ...begun, ...other }), '2Gi', recovers),
-      undefined,
-      JSON.stringify(other),
-    );
+  const later = '2026-01-01T00:00:07Z';
+  for (const context of [recovers, plain]) {
+    const { status } = beginPatch(claim(begun), '2Gi', { ...context, now: later });
+    const { conditions } = status as { conditions: object[] };
+    assert.deepEqual(conditions, [{ ...resizing, lastProbeTime: later }]);
   }
 });
 
 test('an expansion that begins takes back that the last one needed no node', () => {
   const begun = { allocated: '2Gi', state: 'ControllerResizeInProgress', conditions: [resizing] };
   const patch = beginPatch(claim({ ...begun, annotations: noNode }), '2Gi', recovers);
-  assert.deepEqual(patch?.metadata.annotations, noLongerNoNode);
-  assert.equal(beginPatch(claim({ ...begun, annotations: noNode }), '2Gi', plain), undefined);
+  assert.deepEqual(patch.metadata.annotations, noLongerNoNode);
+  const without = beginPatch(claim({ ...begun, annotations: noNode }), '2Gi', plain);
+  assert.equal(without.metadata.annotations, undefined);
 });
 
 test('an error stays while the same size is tried again, and goes with another size', () => {
@@ -77,11 +79,9 @@ test('an error stays while the same size is tried again, and goes with another s
 });
 
 test('without recovery only the condition says that an expansion begins', () => {
-  assert.deepEqual(beginPatch(claim({ conditions: [pending] }), '2Gi', plain)?.status, {
+  assert.deepEqual(beginPatch(claim({ conditions: [pending] }), '2Gi', plain).status, {
     conditions: [resizing],
   });
-  assert.equal(beginPatch(claim({ conditions: [resizing] }), '2Gi', plain), undefined);
-  assert.notEqual(beginPatch(claim({ conditions: [resizing, pending] }), '2Gi', plain), undefined);
 });
 
 test('a volume that grew waits for its node, and keeps the error on the way where that is recorded', () => {

@@ -4,9 +4,7 @@
 import {
   allocatedSize,
   changedConditions,
-  expansionState,
   grownStatus,
-  hasCondition,
 } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
@@ -47,34 +45,33 @@ function nodeMayBeNeeded({ metadata }: PersistentVolumeClaim): Record<string, nu
   return isSet ? { [ANN_NODE_EXPANSION_NOT_REQUIRED]: null } : {};
 }
 
-/** Before the driver is called; undefined when the claim is so already. */
+/** Before the driver is called. A claim that is so already gets a new probe time: see `ClaimWriter.begin`. */
 export function beginPatch(
   claim: PersistentVolumeClaim,
   size: string,
   { now, recovers }: PatchContext,
-): ClaimPatch | undefined {
+): ClaimPatch {
   const allocated = allocatedSize(claim);
   const isSameSize = allocated !== undefined && compareQuantities(allocated, size) === 0;
-  const annotations = recovers ? nodeMayBeNeeded(claim) : {};
-  const says = recovers
-    ? isSameSize && expansionState(claim) === 'ControllerResizeInProgress'
-    : !hasCondition(claim, 'FileSystemResizePending');
-  if (says && hasCondition(claim, 'Resizing') && Object.keys(annotations).length === 0) return undefined;
-  const set = { type: 'Resizing', status: 'True', lastTransitionTime: now } as const;
   // An error on the way to this size stays visible until the size is reached; an error about another size is removed.
-  const conditions = changedConditions(claim, { set, drop: recovers && isSameSize ? [] : 'all' });
+  const drop = recovers && isSameSize ? [] : 'all';
+  const set = { type: 'Resizing', status: 'True', lastProbeTime: now, lastTransitionTime: now } as const;
   return claimPatch(
     claim,
     {
-      conditions,
+      conditions: changedConditions(claim, { set, drop }),
       ...(recovers && {
         allocatedResources: { storage: size },
         ...storageState('ControllerResizeInProgress'),
       }),
     },
-    annotations,
+    recovers ? nodeMayBeNeeded(claim) : {},
   );
 }
+
+/** When the driver was last called. Tells the calls of several resizers apart. */
+export const calledAt = ({ status }: PersistentVolumeClaim): string | undefined =>
+  status?.conditions?.find(({ type }) => type === 'Resizing')?.lastProbeTime;
 
 /** The volume was expanded, and a node has to expand its filesystem. */
 export function awaitNodePatch(claim: PersistentVolumeClaim, { now, recovers }: PatchContext): ClaimPatch {

@@ -23,7 +23,7 @@ import {
 import { SecretError } from '../../common/read-secret.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';
 import type { VolumeTurns } from '../../common/volume-turns.ts';
-import type { ClaimWriter } from '../claim-writer.ts';
+import { type ClaimWriter, tooSoon } from '../claim-writer.ts';
 import type { VolumeWriter } from '../volume-writer.ts';
 import { podThatUses } from './claim-user.ts';
 import { decideExpansion } from './decide-expansion.ts';
@@ -31,6 +31,7 @@ import { type ExpandCalls, ExpansionProblem, type GrownVolume } from './expand-c
 import {
   awaitNodePatch,
   beginPatch,
+  calledAt,
   failurePatch,
   finishPatch,
   forgetOldCapacityPatch,
@@ -130,7 +131,9 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     try {
       const call = await calls.prepare(volume, signal);
       await checkUse(claim, signal);
-      current = await begin(claim, size, signal);
+      const begun = await claims.begin(claim, beginPatch(claim, size, context()), signal);
+      if (begun === undefined) return tooSoon;
+      current = begun;
       recorder.event(current, 'Normal', 'Resizing', `Expanding volume ${volume.metadata.name} to ${size}`);
       foundInUse.delete(uid);
       // Until the response arrives, the outcome is unknown.
@@ -155,22 +158,14 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     );
   }
 
-  async function begin(
-    claim: PersistentVolumeClaim,
-    size: string,
-    signal: AbortSignal,
-  ): Promise<PersistentVolumeClaim> {
-    const patch = beginPatch(claim, size, context());
-    return patch === undefined ? claims.confirm(claim, signal) : claims.write(claim, patch, signal);
-  }
-
   /**
-   * Another resizer may have taken over from one that was delayed, and a node may have finished since. `begun` is the
-   * claim as it was when the driver was called: an API server before 1.28 does not keep the states.
+   * Another resizer may have taken over from one that was delayed and called the driver, and a node may have finished
+   * since. `begun` is the claim as it was when the driver was called: an API server before 1.28 does not keep the states.
    */
   function isUnderWay(begun: PersistentVolumeClaim, now: PersistentVolumeClaim): boolean {
     if (expansionState(begun) === undefined) return wantsExpansion(now);
     return (
+      calledAt(now) === calledAt(begun) &&
       expansionState(now) === expansionState(begun) &&
       compareQuantities(allocatedSize(now) ?? '0', allocatedSize(begun) ?? '0') === 0
     );

@@ -63,6 +63,10 @@ export function beginPatch(claim: PersistentVolumeClaim, target: string, now: st
   return claimPatch(claim, { ...modifyStatus('InProgress', target), conditions });
 }
 
+/** When the driver was last called, or answered. Tells the calls of several resizers apart. */
+export const calledAt = ({ status }: PersistentVolumeClaim): string | undefined =>
+  status?.conditions?.find(({ type }) => type === 'ModifyingVolume')?.lastProbeTime;
+
 export function failurePatch(
   claim: PersistentVolumeClaim,
   target: string,

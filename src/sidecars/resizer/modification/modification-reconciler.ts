@@ -19,11 +19,12 @@ import {
 import { SecretError } from '../../common/read-secret.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';
 import type { VolumeTurns } from '../../common/volume-turns.ts';
-import type { ClaimWriter } from '../claim-writer.ts';
+import { type ClaimWriter, tooSoon } from '../claim-writer.ts';
 import type { VolumeWriter } from '../volume-writer.ts';
 import { decideModification } from './decide-modification.ts';
 import {
   beginPatch,
+  calledAt,
   cancelPatch,
   failurePatch,
   finishPatch,
@@ -138,11 +139,11 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     let current = claim;
     try {
       const call = await calls.prepare({ claim, volume, attributes }, signal);
-      if (isContinued) current = await claims.confirm(claim, signal);
-      else {
-        current = await claims.write(claim, beginPatch(claim, target, now()), signal);
+      const begun = await claims.begin(claim, beginPatch(claim, target, now()), signal);
+      if (begun === undefined) return tooSoon;
+      current = begun;
+      if (!isContinued)
         recorder.event(claim, 'Normal', 'VolumeModify', `Applying the attributes of ${target} to the volume`);
-      }
       // Until the response arrives, the outcome is unknown.
       failedForSure.delete(uid);
       await call();
@@ -154,7 +155,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     await volumes.write(volume, modifiedVolumePatch(volume, target), signal);
     await claims.report(
       current,
-      (latest) => (isUnderWay(latest, target) ? finishPatch(latest, target) : undefined),
+      (latest) => (isUnderWay(current, latest, target) ? finishPatch(latest, target) : undefined),
       signal,
     );
     recorder.event(claim, 'Normal', 'VolumeModifySuccessful', `The volume has the attributes of ${target}`);
@@ -180,7 +181,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     if (error instanceof CsiError) {
       const failure = { error, infeasible, isFinal: isOver, now: now() };
       const patchFor = (latest: PersistentVolumeClaim) =>
-        isUnderWay(latest, target) ? failurePatch(latest, target, failure) : undefined;
+        isUnderWay(claim, latest, target) ? failurePatch(latest, target, failure) : undefined;
       await claims.report(claim, patchFor, signal);
     }
     const why = `could not apply the attributes of ${target} to the volume: ${error.message}`;
@@ -200,8 +201,9 @@ function inputsOf(claim: PersistentVolumeClaim, attributes: VolumeAttributesClas
   return `${claim.metadata.uid} ${attributes.metadata.uid} ${retryOf(claim)}`;
 }
 
-/** Another resizer may have taken over from one that was delayed, and finished since. */
-function isUnderWay({ status }: PersistentVolumeClaim, target: string): boolean {
-  const { status: state, targetVolumeAttributesClassName } = status?.modifyVolumeStatus ?? {};
-  return state === 'InProgress' && targetVolumeAttributesClassName === target;
+/** Another resizer may have taken over from one that was delayed and called the driver, or finished since. */
+function isUnderWay(begun: PersistentVolumeClaim, now: PersistentVolumeClaim, target: string): boolean {
+  const { status: state, targetVolumeAttributesClassName } = now.status?.modifyVolumeStatus ?? {};
+  const isSame = state === 'InProgress' && targetVolumeAttributesClassName === target;
+  return isSame && calledAt(now) === calledAt(begun);
 }
