@@ -24,6 +24,7 @@ import {
   FINALIZER_SNAPSHOT_CONTENT,
   FINALIZER_SNAPSHOT_IN_GROUP,
 } from '../../api/well-known.ts';
+import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 import { decideGroup, type GroupFacts } from './decide-group.ts';
 import { type GroupPlanFacts, planGroupContent } from './plan-group-content.ts';
 import { memberContent, memberContentStatus, memberSnapshot } from './plan-member.ts';
@@ -361,7 +362,13 @@ const steps: [string, Partial<GroupFacts>, object][] = [
 ];
 for (const [name, facts, expected] of steps) {
   test(`[GRP-1] a group snapshot: ${name}`, () => {
-    const base: GroupFacts = { group: group(), content: undefined, members: [], plan: planned([claim('a')]) };
+    const base: GroupFacts = {
+      group: group(),
+      content: undefined,
+      members: [],
+      plan: planned([claim('a')]),
+      isHeld: (each) => hasFinalizer(each, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE),
+    };
     const step = decideGroup({ ...base, ...facts });
     assert.partialDeepStrictEqual(step, expected);
     if (step.do === 'fail') assert.equal(step.unready, true);

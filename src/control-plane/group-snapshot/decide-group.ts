@@ -9,11 +9,7 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from '../../api/kinds.ts';
-import {
-  ANN_GROUP_SNAPSHOT_BEING_DELETED,
-  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
-  FINALIZER_GROUP_SNAPSHOT_BOUND,
-} from '../../api/well-known.ts';
+import { ANN_GROUP_SNAPSHOT_BEING_DELETED, FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../api/well-known.ts';
 import type { Failure } from '../snapshot/plan-content.ts';
 import { errorChange, type StatusChange } from '../snapshot/snapshot-status.ts';
 import { groupStatusChange, isCut, isReady } from './group-status.ts';
@@ -48,6 +44,8 @@ export interface GroupFacts {
   strays?: readonly VolumeSnapshotContent[];
   /** Read only where a content is to be created. */
   plan(): GroupPlan | Failure;
+  /** Whether the claim keeps its finalizer until it is let go on purpose. */
+  isHeld(claim: PersistentVolumeClaim): boolean;
 }
 
 const fail = (reason: string, message: string): GroupStep => ({ do: 'fail', reason, message, unready: true });
@@ -72,7 +70,7 @@ export function decideGroup(facts: GroupFacts): GroupStep {
   );
 }
 
-function decideWithoutContent({ group, plan }: GroupFacts): GroupStep {
+function decideWithoutContent({ group, plan, isHeld }: GroupFacts): GroupStep {
   const { volumeGroupSnapshotContentName: given } = group.spec.source;
   if (given !== undefined) {
     return fail('GroupSnapshotContentMissing', `VolumeGroupSnapshotContent "${given}" does not exist`);
@@ -89,9 +87,7 @@ function decideWithoutContent({ group, plan }: GroupFacts): GroupStep {
   if ('reason' in planned) return { do: 'fail', ...planned, unready: true, isUnplanned: true };
   const protect = protection(group, planned.groupClass.metadata.name);
   if (protect !== undefined) return protect;
-  const unprotected = planned.claims.filter(
-    ({ metadata }) => !metadata.finalizers?.includes(FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE),
-  );
+  const unprotected = planned.claims.filter((claim) => !isHeld(claim));
   return unprotected.length > 0
     ? { do: 'protect-claims', claims: unprotected }
     : { do: 'create-content', plan: planned };

@@ -84,6 +84,7 @@ async function run(
     },
     classes: { list: () => classes, get: () => classes[0] },
     claims: {
+      isHeld: () => true,
       latest: async (listed: object) => (claim === undefined ? listed : claim.now),
       release: async (key: string) => void heard.push(`release ${key}`),
     },

@@ -141,6 +141,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       members,
       ...(isGoing && content && members.length === 0 && { strays: await straysOf(group, content, signal) }),
       plan: () => planGroupContent({ group, claims, classes: ports.classes.list() }),
+      isHeld: (claim) => ports.claims.isHeld(claim),
     };
   }
 

@@ -19,6 +19,7 @@ import {
   FINALIZER_SNAPSHOT_IN_GROUP,
   FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
 } from '../../api/well-known.ts';
+import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 import { decideContent, snapshotContents } from './content-reconciler.ts';
 import { decideSnapshot, type SnapshotFacts } from './decide-snapshot.ts';
 import { type ContentPlan, type PlanFacts, planContent } from './plan-content.ts';
@@ -292,6 +293,8 @@ const rows: Row[] = [
   },
 ];
 
+const isProtected = (claim: PersistentVolumeClaim): boolean =>
+  hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
 for (const { name, wanted, planned = plan(), ...given } of rows) {
   test(`a snapshot ${name}`, () => {
     const facts = {
@@ -300,6 +303,7 @@ for (const { name, wanted, planned = plan(), ...given } of rows) {
       restoring: undefined,
       group: undefined,
       knowsGroups: true,
+      isHeld: isProtected,
       ...given,
     };
     const step = decideSnapshot({ ...facts, plan: () => planned });

@@ -2,11 +2,15 @@
 // performs the step, reads again, and asks for the next.
 
 import { groupOwnerOf } from '../../api/group-snapshots.ts';
-import type { VolumeGroupSnapshot, VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
+import type {
+  PersistentVolumeClaim,
+  VolumeGroupSnapshot,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from '../../api/kinds.ts';
 import { isReadyToUse, refersToSnapshot } from '../../api/snapshots.ts';
 import {
   ANN_SNAPSHOT_BEING_DELETED,
-  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
   FINALIZER_SNAPSHOT_AS_SOURCE,
   FINALIZER_SNAPSHOT_BOUND,
   FINALIZER_SNAPSHOT_IN_GROUP,
@@ -45,6 +49,8 @@ export interface SnapshotFacts {
   knowsGroups: boolean;
   /** Read only where a content is to be created. */
   plan(): ContentPlan | Failure;
+  /** Whether the claim keeps its finalizer until it is let go on purpose. */
+  isHeld(claim: PersistentVolumeClaim): boolean;
 }
 
 const fail = (reason: string, message: string, unready = true): SnapshotStep => ({
@@ -75,7 +81,7 @@ export function decideSnapshot(facts: SnapshotFacts): SnapshotStep {
   );
 }
 
-function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
+function decideWithoutContent({ snapshot, plan, isHeld }: SnapshotFacts): SnapshotStep {
   const { source } = snapshot.spec;
   if (source.volumeSnapshotContentName !== undefined) {
     return fail(
@@ -104,9 +110,7 @@ function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
     snapshot.spec.volumeSnapshotClassName ?? snapshotClass.metadata.name,
   );
   if (protect !== undefined) return protect;
-  if (!claim.metadata.finalizers?.includes(FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE)) {
-    return { do: 'protect-claim', plan: planned };
-  }
+  if (!isHeld(claim)) return { do: 'protect-claim', plan: planned };
   return { do: 'create-content', plan: planned };
 }
 

@@ -232,7 +232,10 @@ export function createSnapshotController(
             if (sourceClaims.isProtected(claim) && mayHaveToGo(before, claim)) claimLoop.add(keyOf(claim));
             if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
           },
-          deleted: claimChanged,
+          deleted: (claim) => {
+            sourceClaims.gone(claim);
+            claimChanged(claim);
+          },
         },
         { inSlices: true },
       ),
@@ -256,6 +259,7 @@ export function createSnapshotController(
   // The finalizers of claims and members depend on all snapshots of the namespace. A claim must not count as protected by a
   // finalizer that the replica before has removed.
   shares?.beforeGain(async () => {
+    sourceClaims.forgetHeld();
     await Promise.all([snapshots.refresh(), contents.refresh(), claims.refresh(), groups?.prepareGain()]);
   });
   shares?.onGain(lookAtAll);

@@ -137,6 +137,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       restoring: ports.restoring(keyOf(snapshot))[0]?.metadata.name,
       group: await ports.groupOf?.(snapshot, content, signal),
       knowsGroups: ports.groupOf !== undefined,
+      isHeld: (claim) => claims.isHeld(claim),
       plan: () =>
         planContent({
           snapshot,

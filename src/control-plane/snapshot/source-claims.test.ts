@@ -84,6 +84,27 @@ test('a claim is read after a removal in flight, and from the server when its ou
   assert.deepEqual(requests, ['patch', 'read', 'patch']);
 });
 
+test('[SIDE-2] a claim is held from a write of this process until its removal is sent', async () => {
+  const { source, answers } = world(held);
+  assert.equal(source.isHeld(held), false, 'a removal that an earlier process sent may be on its way');
+  const renewing = source.protect(claim([FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE, 'a/b']), never);
+  answers[0]?.resolve(held);
+  await renewing;
+  assert.equal(source.isHeld(held), true);
+  assert.equal(source.isHeld(claim([])), false);
+  source.forgetHeld();
+  assert.equal(source.isHeld(held), false);
+  const again = source.protect(claim(['a/b']), never);
+  answers[1]?.resolve(held);
+  await again;
+  assert.equal(source.isHeld(held), true);
+  const releasing = source.release('ns/c', never);
+  assert.equal(source.isHeld(held), false);
+  answers[2]?.reject(new Error('timed out'));
+  await assert.rejects(releasing, /timed out/);
+  assert.equal(source.isHeld(held), false);
+});
+
 test('a claim that is gone when its finalizer is removed is no failure', async () => {
   const { source, answers } = world(held);
   const released = source.release('ns/c', never);

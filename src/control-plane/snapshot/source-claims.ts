@@ -9,9 +9,10 @@ import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
+import { hasFinalizer, releaseFinalizer, renewFinalizer } from '../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict } from '../../runtime/kube/kube-error.ts';
 import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
@@ -28,6 +29,8 @@ export class SourceClaims {
   readonly #snapshots: Informer<VolumeSnapshot>;
   /** Removals in flight. A snapshot that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
+  /** By UID: the finalizer was written by this process, which has sent no removal since. */
+  readonly #held = new Set<string>();
   #isNeededByOthers: (claim: PersistentVolumeClaim) => boolean = () => false;
   /** Claims whose removal has an unknown outcome: the cache may show a finalizer that is already removed. */
   readonly #doubtful = new Set<string>();
@@ -87,7 +90,22 @@ export class SourceClaims {
   async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
     const resource = persistentVolumeClaims;
-    this.#claims.wrote(await addFinalizer({ kube: this.#kube, resource, object, finalizer, signal }));
+    this.#claims.wrote(await renewFinalizer({ kube: this.#kube, resource, object, finalizer, signal }));
+    this.#held.add(object.metadata.uid);
+  }
+
+  /** Protected, and no removal that an earlier process sent takes effect any more. */
+  isHeld(claim: PersistentVolumeClaim): boolean {
+    return this.isProtected(claim) && this.#held.has(claim.metadata.uid);
+  }
+
+  /** Another replica may have removed finalizers that this one wrote. */
+  forgetHeld(): void {
+    this.#held.clear();
+  }
+
+  gone({ metadata: { uid } }: PersistentVolumeClaim): void {
+    this.#held.delete(uid);
   }
 
   isProtected(claim: PersistentVolumeClaim): boolean {
@@ -106,17 +124,25 @@ export class SourceClaims {
     if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return;
     const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
     const resource = persistentVolumeClaims;
-    const removal = removeFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
+    this.#held.delete(object.metadata.uid);
+    const removal = releaseFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
     this.#removals.set(key, removal);
     try {
       const written = await removal;
       if (written !== undefined) this.#claims.wrote(written);
       this.#doubtful.delete(key);
     } catch (error) {
-      this.#doubtful.add(key);
+      if (isConflict(error)) await this.#readAgain(key, signal);
+      else this.#doubtful.add(key);
       throw error;
     } finally {
       this.#removals.delete(key);
     }
+  }
+
+  /** The cache may be behind for long. */
+  async #readAgain(key: string, signal: AbortSignal): Promise<void> {
+    const current = await ifThere(this.#kube.get(persistentVolumeClaims, nameFromKey(key), { signal }));
+    if (current !== undefined) this.#claims.wrote(current);
   }
 }

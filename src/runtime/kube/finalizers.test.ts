@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type ConfigMap, configMaps } from '../../api/kinds.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
-import { addFinalizer, removeFinalizer } from './finalizers.ts';
-import { isNotFound } from './kube-error.ts';
+import { addFinalizer, releaseFinalizer, removeFinalizer, renewFinalizer } from './finalizers.ts';
+import { isConflict, isNotFound } from './kube-error.ts';
 
 const OURS = 'example.com/ours';
 const target = { namespace: 'default', name: 'm' };
@@ -90,4 +90,27 @@ test('an object that is gone needs no removal, and takes no finalizer', async (t
   const withOurs = { ...object, metadata: { ...object.metadata, finalizers: [OURS] } };
   assert.equal(await removeFinalizer(request(withOurs)), undefined);
   await assert.rejects(addFinalizer(request()), isNotFound);
+});
+
+for (const [name, before, renewed] of [
+  ['the last one', ['a/b', OURS], [OURS, 'a/b']],
+  ['not the last one', [OURS, 'a/b'], ['a/b', OURS]],
+] as const)
+  test(`a removal that arrives after somebody came to rely on the finalizer changes nothing: ${name}`, async (t) => {
+    const { kube, now, request } = await world(t, [...before]);
+    await renewFinalizer(request());
+    assert.deepEqual(await now(), renewed);
+    await assert.rejects(releaseFinalizer(request()), isConflict);
+    assert.deepEqual(await now(), renewed);
+    const left = await releaseFinalizer(request(await kube.get(configMaps, target)));
+    assert.deepEqual(left?.metadata.finalizers, ['a/b']);
+  });
+
+test('a removal that arrives after another one and a new finalizer changes nothing', async (t) => {
+  const { now, object, request } = await world(t, ['a/b', OURS]);
+  const without = await releaseFinalizer(request());
+  await renewFinalizer(request(without));
+  assert.deepEqual(await now(), object.metadata.finalizers, 'the list is as it was decided on');
+  await assert.rejects(releaseFinalizer(request()), isConflict);
+  assert.deepEqual(await now(), ['a/b', OURS]);
 });

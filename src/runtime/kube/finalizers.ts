@@ -1,7 +1,12 @@
 // Adds and removes single finalizers and leaves all others alone. If the cache is stale, the JSON patch's own test fails: the
 // object is then read again and the patch retried, a few times, because others change their finalizers at the same moment.
+//
+// A finalizer that comes and goes (`renewFinalizer`, `releaseFinalizer`) needs more. A removal that its sender gave up may
+// take effect seconds later, when somebody relies on the finalizer again. So a removal is for one version only, and
+// whoever comes to rely on the finalizer makes a new one: where it is there already, by another order of the list.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { ifThere } from './if-there.ts';
 import type { KubeClient } from './kube.ts';
 import { isConflict, isInvalid, KubeError } from './kube-error.ts';
@@ -27,7 +32,7 @@ function patchFor(
 ): Operation[] | undefined {
   const { uid, finalizers = [] } = object.metadata;
   const wanted = next(finalizers);
-  if (wanted.length === finalizers.length) return undefined;
+  if (sameJson(wanted, finalizers)) return undefined;
   const known = object.metadata.finalizers ?? null;
   const change: Operation =
     wanted.length === 0
@@ -63,6 +68,42 @@ export async function removeFinalizer<T extends KubeObject>(
   request: FinalizerRequest<T>,
 ): Promise<T | undefined> {
   return ifThere(change(request, (finalizers) => finalizers.filter((each) => !ours(request).includes(each))));
+}
+
+/**
+ * As `addFinalizer`, and no removal that was sent earlier takes effect any more. An object with no other finalizer has only
+ * one order: there it is as `addFinalizer`.
+ */
+export async function renewFinalizer<T extends KubeObject>(request: FinalizerRequest<T>): Promise<T> {
+  return change(request, (finalizers) => {
+    const others = finalizers.filter((each) => !ours(request).includes(each));
+    const isLast = others.every((each, index) => each === finalizers[index]);
+    const isThere = others.length < finalizers.length;
+    return isThere && isLast ? [...ours(request), ...others] : [...others, ...ours(request)];
+  });
+}
+
+/**
+ * As `removeFinalizer`, but only over the version that was decided on: throws a conflict when the object has changed, because
+ * somebody may rely on the finalizer since.
+ */
+export async function releaseFinalizer<T extends KubeObject>(
+  request: FinalizerRequest<T>,
+): Promise<T | undefined> {
+  const { kube, resource, object, signal } = request;
+  const { name, namespace, resourceVersion } = object.metadata;
+  const patch = patchFor(object, (finalizers) => finalizers.filter((each) => !ours(request).includes(each)));
+  if (patch === undefined) return object;
+  const isThisVersion = { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion };
+  const target = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const options = { type: 'json', known: object, ...(signal && { signal }) } as const;
+  try {
+    return await ifThere(kube.patch(resource, target, [isThisVersion, ...patch], options));
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    const message = `${resource.kind} "${name}" has changed; deciding again whether its finalizer may go`;
+    throw new KubeError({ reason: 'Conflict', code: 409, message });
+  }
 }
 
 async function change<T extends KubeObject>(

@@ -485,6 +485,44 @@ test('[ATT-8] an attachment that was made again is attached only when the cache 
   await world.attached('va');
 });
 
+test('[ATT-6] an attempt under an old node ID is undone only when no success can be recorded any more', async (t) => {
+  const world = await attacherWorld(t);
+  await oneAttachment(world);
+  const success = Promise.withResolvers<() => Promise<unknown>>();
+  const earlier = await world.start(
+    ({ kube }) => ({
+      kube: {
+        ...kube,
+        patch(...call: Parameters<KubeClient['patch']>) {
+          if (!JSON.stringify(call[2]).includes('"attached":true')) return kube.patch(...call);
+          const [resource, name, patch, options] = call;
+          success.resolve(() => kube.patch(resource, name, patch, { ...options, signal: soon() }));
+          return new Promise(() => {});
+        },
+      },
+    }),
+    { abandoned: true },
+  );
+  const reportSuccess = await success.promise;
+  await earlier.stop();
+  await world.admin.delete(csiNodes, { name: 'node-a' });
+  const { spec, ...rest } = ourNode();
+  const drivers = spec.drivers.map((driver) => ({ ...driver, nodeID: 'another-id' }));
+  await world.make(csiNodes, { ...rest, spec: { drivers } });
+  const undone = Promise.withResolvers<void>();
+  world.driver.script('ControllerUnpublishVolume', { until: undone.promise });
+  await world.start();
+  await world.driver.until(() => unpublishCalls(world).length === 1);
+  await assert.rejects(reportSuccess(), { code: 409 });
+  undone.resolve();
+  const { status } = await world.attached('va');
+  assert.equal(status?.attachError, undefined);
+  assert.deepEqual(
+    publishCalls(world).map(({ nodeId }) => nodeId),
+    ['id-node-a', 'another-id'],
+  );
+});
+
 test('[ATT-11] pagination is followed, and a driver that repeats a page does not loop forever', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },

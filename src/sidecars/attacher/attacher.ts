@@ -122,7 +122,10 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
         { inSlices: true },
       ),
       // Not in slices: most of them would come when `isFollowing` is set.
-      volumes.subscribe({ added: (volume) => unattached(BY_VOLUME, keyOf(volume)) }),
+      volumes.subscribe({
+        added: (volume) => unattached(BY_VOLUME, keyOf(volume)),
+        deleted: (volume) => protection.gone(volume),
+      }),
       followNodes(nodesOfDriver, (csiNode) => driverOnNode(driver.name, { csiNode })?.nodeId),
       followNodes(nodeInfos, (csiNodeInfo) => driverOnNode(driver.name, { csiNodeInfo })?.nodeId),
     ];
@@ -160,7 +163,10 @@ export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidec
   const resync = (signal: AbortSignal): Promise<void> =>
     every({ clock, intervalMs: flags.resyncMs, signal }, lookAtAll);
   // A volume loses its finalizer when no attachment refers to it, and others have worked on them until now.
-  shares?.beforeGain(() => attachments.refresh());
+  shares?.beforeGain(() => {
+    protection.forgetHeld();
+    return attachments.refresh();
+  });
   shares?.onGain(() => {
     inSlices(clock, attachments.list(), lookAt);
     inSlices(clock, volumes.list(), lookAtVolume);

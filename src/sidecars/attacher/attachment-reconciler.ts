@@ -140,20 +140,20 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     signal: AbortSignal,
   ): Promise<Outcome> {
     let current = attachment;
-    // The attempt under the old node ID may have succeeded, and pods may use the volume: then nothing may be undone.
-    if (earlierNodeId !== undefined) {
-      const newest = await readAgain(attachment, signal);
-      // Gone: its deletion is on its way to the cache, and asking again until then would be in vain.
-      if (newest === undefined) return done;
-      if (newest.metadata.resourceVersion !== attachment.metadata.resourceVersion)
-        return requeueAfter(0, 'the attachment has changed');
-    }
     try {
       // Before the finalizer: what cannot be attached must not hold up the deletion of the attachment.
       const publish = await calls.preparePublish(volume, nodeId, signal);
-      if (earlierNodeId !== undefined) await calls.unpublish(volume, earlierNodeId, signal);
+      if (earlierNodeId !== undefined) {
+        const undoing = await announceUndo(attachment, { nodeId, earlierNodeId }, signal);
+        // Gone: its deletion is on its way to the cache, and asking again until then would be in vain.
+        if (undoing === undefined) return done;
+        if (undoing.metadata.resourceVersion === attachment.metadata.resourceVersion)
+          return requeueAfter(1_000, 'the attempt was undone less than a second ago');
+        current = undoing;
+        await calls.unpublish(volume, earlierNodeId, signal);
+      }
       if (persistentVolume) await protect(persistentVolume, signal);
-      current = await record(attachment, recordAnnotations(attachment, nodeId, volume), signal);
+      current = await record(current, recordAnnotations(current, nodeId, volume), signal);
       const metadata = await publish();
       signal.throwIfAborted();
       await writeStatus(current, attachedPatch(current, metadata), signal);
@@ -165,6 +165,23 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     drift.clear(current);
     log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
+  }
+
+  /**
+   * The attempt under the old node ID may have succeeded, and "attached: true" may be written or on its way; then pods may use
+   * the volume, and nothing may be undone. So this is a write of the version that was decided on, and makes a new one:
+   * one of the two conflicts. Undefined when the attachment is gone.
+   */
+  async function announceUndo(
+    attachment: VolumeAttachment,
+    { nodeId, earlierNodeId }: { nodeId: NodeId; earlierNodeId: NodeId },
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment | undefined> {
+    const problem = new AttachmentProblem(
+      `the node's ID is ${nodeId} now; undoing an attempt to attach under ${earlierNodeId} first`,
+    );
+    const error = volumeError(problem, clock.now(), false);
+    return writeStatus(attachment, errorPatch(attachment, 'attach', error), signal);
   }
 
   /**
@@ -275,18 +292,20 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     await writeStatus(written, detachedPatch(written), signal);
   }
 
+  /** Undefined when the attachment is gone. */
   async function writeStatus(
     attachment: VolumeAttachment,
     patch: StatusPatch,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<VolumeAttachment | undefined> {
     const target = { name: attachment.metadata.name };
     const known = withStatus(attachment, patch);
     const options = { type: 'merge', subresource: 'status', known, signal } as const;
     try {
-      wrote(attachment, await kube.patch(volumeAttachments, target, patch, options));
+      return wrote(attachment, await kube.patch(volumeAttachments, target, patch, options));
     } catch (error) {
       if (!isNotFound(error)) throw error;
+      return undefined;
     }
   }
 

@@ -112,3 +112,18 @@ test('[ATT-8] a volume that is being deleted loses it at once', async (t) => {
   await look();
   await until((volume) => volume === undefined);
 });
+
+test('[ATT-5] a finalizer that another attacher has written is renewed once before the volume is attached, because its removal may be on its way', async (t) => {
+  const { kube, protection } = await world(t, 'Bound');
+  const read = () => kube.get(persistentVolumes, { name: 'v' });
+  const found = await read();
+  await protection.protect(found, signal);
+  const renewed = await read();
+  assert.notDeepEqual(renewed.metadata.finalizers, found.metadata.finalizers);
+  assert.deepEqual(renewed.metadata.finalizers?.toSorted(), found.metadata.finalizers?.toSorted());
+  await protection.protect(renewed, signal);
+  assert.equal((await read()).metadata.resourceVersion, renewed.metadata.resourceVersion, 'its own now');
+  protection.forgetHeld();
+  await protection.protect(renewed, signal);
+  assert.notEqual((await read()).metadata.resourceVersion, renewed.metadata.resourceVersion);
+});

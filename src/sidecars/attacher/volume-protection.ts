@@ -7,8 +7,15 @@ import { attacherFinalizer } from '../../api/well-known.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
+import {
+  addFinalizer,
+  hasFinalizer,
+  releaseFinalizer,
+  renewFinalizer,
+} from '../../runtime/kube/finalizers.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { done, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 
@@ -36,6 +43,8 @@ export class VolumeProtection {
   readonly #attachments: Informer<VolumeAttachment>;
   /** Removals in flight. An attachment that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
+  /** By UID: the finalizer was written by this process, which has sent no removal since. */
+  readonly #held = new Set<string>();
   /** Since when nothing attaches a volume that has the finalizer, by the monotonic clock. */
   readonly #freeSinceMs = new Map<string, number>();
 
@@ -55,17 +64,30 @@ export class VolumeProtection {
   }
 
   /**
-   * The volume as the server has it now, with the finalizer. A cache that shows the finalizer may be behind another
-   * attacher's removal of it, so the server is asked in that case, too.
+   * The volume as the server has it now, with the finalizer. One that this process has not written is renewed: an earlier
+   * attacher's removal of it may still be on its way.
    */
   async protect(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
-    const { name } = volume.metadata;
+    const { name, uid } = volume.metadata;
     this.#freeSinceMs.delete(name);
-    const object = this.isProtected(volume)
-      ? await this.#kube.get(persistentVolumes, { name }, { signal })
-      : volume;
-    const request = { kube: this.#kube, resource: persistentVolumes, object, needsAnswer: true, signal };
-    return this.#volumes.wrote(await addFinalizer({ ...request, finalizer: this.#finalizer }));
+    const request = { kube: this.#kube, resource: persistentVolumes, needsAnswer: true, signal };
+    const ours = { ...request, finalizer: this.#finalizer };
+    if (this.#held.has(uid)) {
+      const object = await this.#kube.get(persistentVolumes, { name }, { signal });
+      return this.#volumes.wrote(await addFinalizer({ ...ours, object }));
+    }
+    const written = await renewFinalizer({ ...ours, object: volume });
+    this.#held.add(uid);
+    return this.#volumes.wrote(written);
+  }
+
+  /** Another replica may have removed finalizers that this one wrote. */
+  forgetHeld(): void {
+    this.#held.clear();
+  }
+
+  gone({ metadata: { uid } }: PersistentVolume): void {
+    this.#held.delete(uid);
   }
 
   isProtected(volume: PersistentVolume): boolean {
@@ -82,18 +104,28 @@ export class VolumeProtection {
     const leftMs = this.#keepMs(volume);
     if (leftMs > 0) return requeueAfter(leftMs, 'a pod may attach the volume elsewhere');
     const request = { kube: this.#kube, resource: persistentVolumes, object: volume, signal };
-    const removal = removeFinalizer({ ...request, finalizer: this.#finalizer });
+    this.#held.delete(volume.metadata.uid);
+    const removal = releaseFinalizer({ ...request, finalizer: this.#finalizer });
     this.#removals.set(name, removal);
     try {
       const written = await removal;
       if (written !== undefined) this.#volumes.wrote(written);
       this.#log.v(2).info('No attachment refers to the volume any more', { persistentVolume: name });
       this.#freeSinceMs.delete(name);
+    } catch (error) {
+      // The cache may be behind for long.
+      if (isConflict(error)) await this.#readAgain(name, signal);
+      throw error;
     } finally {
       this.#removals.delete(name);
     }
     return done;
   };
+
+  async #readAgain(name: string, signal: AbortSignal): Promise<void> {
+    const current = await ifThere(this.#kube.get(persistentVolumes, { name }, { signal }));
+    if (current !== undefined) this.#volumes.wrote(current);
+  }
 
   /** How long the finalizer stays on a volume that nothing attaches. */
   #keepMs({ metadata, status }: PersistentVolume): number {

@@ -10,7 +10,7 @@ import {
 import type { KubeObject, ObjectName, Resource } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
-import { addFinalizer } from '../../../runtime/kube/finalizers.ts';
+import { addFinalizer, renewFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden } from '../../../runtime/kube/kube-error.ts';
 import { ClaimProblem, permanentProblem } from '../planning/claim-problem.ts';
@@ -48,7 +48,8 @@ export function findSource(
       async protect() {
         const finalizer = FINALIZER_SNAPSHOT_SOURCE_PROTECTION;
         try {
-          await addFinalizer({ kube, resource: volumeSnapshots, object: snapshot, finalizer, signal });
+          // Renewed: whoever removes it decided before this claim was there.
+          await renewFinalizer({ kube, resource: volumeSnapshots, object: snapshot, finalizer, signal });
         } catch (error) {
           if (!isForbidden(error)) throw error;
           // Roles from before this protection existed: restoring works without it.

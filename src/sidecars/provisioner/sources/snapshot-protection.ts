@@ -12,7 +12,7 @@ import {
 import { nameFromKey } from '../../../api/object.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
-import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
+import { hasFinalizer, releaseFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
@@ -68,7 +68,7 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     const source = sourceKey({ kind: 'snapshot', name, namespace });
     if (pendingFrom(source).length > 0 || (await isPendingElsewhere(source, signal))) return;
     if (await isOfAnotherDriver(object, signal)) return;
-    await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
+    await releaseFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
     log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
   }
 

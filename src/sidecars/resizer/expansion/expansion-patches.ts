@@ -1,11 +1,7 @@
 // The resizer's patches of a claim and a volume during expansion. Minimal merge patches, each for one resourceVersion
 // or one UID. Pure.
 
-import {
-  allocatedSize,
-  changedConditions,
-  grownStatus,
-} from '../../../api/claim-expansion.ts';
+import { allocatedSize, changedConditions, grownStatus } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { ANN_NODE_EXPANSION_NOT_REQUIRED, ANN_PRE_RESIZE_CAPACITY } from '../../../api/well-known.ts';
