@@ -760,6 +760,27 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: '[SCL-1] a claim that restores a snapshot is deleted before a slow request has protected the snapshot',
+    was: 'found here (123053108): every replica had looked at the snapshot by then, which stayed protected',
+    plan: {
+      ...plan({
+        driver: { snapshots: 'single', replicas: 2 },
+        steps: [claim(1), snapshot(15), restored(30), claimGone(30.3, 'restored'), snapshotGone(50)],
+        script: [0, 1].map(
+          (replica): Strike => ({
+            fault: 'kube-slow',
+            process: `provisioner-d1-${replica}`,
+            call: 'patch volumesnapshots',
+            nth: 1,
+          }),
+        ),
+      }),
+      isSharded: true,
+    },
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: '[GRP-1] the watch of group contents is silent when one is created',
     was: 'found here (290247033): it was created sixteen times a run',
     plan: plan({

@@ -30,7 +30,7 @@ export interface ClaimWork extends ProvisionerContext {
   claims: ReadYourWrites<PersistentVolumeClaim>;
   ledger: LeaseLedger<Intent>;
   attempts: Attempts;
-  /** The claim's volume exists, or never will: its source's protection may be removed. */
+  /** Its source's protection may be removed, unless a volume may still be asked for from it: for this claim or another. */
   releaseSource(claim: PersistentVolumeClaim): void;
 }
 

@@ -282,3 +282,37 @@ test('[PROV-5] a volume is recorded when its claim names it already', async (t) 
   assert.deepEqual(await provisionClaim(run), { kind: 'done' });
   assert.deepEqual(await bench.recorded(), [`pvc-${uid}`]);
 });
+
+for (const isLost of [false, true]) {
+  const protecting = isLost ? 'the answer to its protection is lost' : 'it is protected';
+  test(`[PROV-7] [SCL-1] a source is looked at when ${protecting} only after the claim was deleted`, async (t) => {
+    const bench = await claimBench(t);
+    const run = await bench.provision((await bench.makeClaim()).metadata.uid);
+    const { planner } = run.work;
+    const order: string[] = [];
+    async function protect(): Promise<void> {
+      await bench.kube.patch(
+        persistentVolumeClaims,
+        nameOfClaim,
+        { metadata: { finalizers: null } },
+        { type: 'merge' },
+      );
+      await bench.kube.delete(persistentVolumeClaims, nameOfClaim);
+      await bench.seen((claim) => claim === undefined);
+      order.push('protected');
+      if (isLost) throw new Error('the answer was lost');
+    }
+    const source = { content: { kind: 'snapshot', id: 'h' } as const, protect };
+    const plan: typeof planner.plan = async (...args) => ({ ...(await planner.plan(...args)), source });
+    // With sharding the intent is written on the claim.
+    const ledger = Object.assign(Object.create(run.work.ledger), { begin: async () => false });
+    const releaseSource = () => void order.push('looked at');
+    const ended = provisionClaim({
+      ...run,
+      work: { ...run.work, planner: { ...planner, plan }, ledger, releaseSource },
+    });
+    if (isLost) await assert.rejects(ended, /lost/);
+    else assert.equal((await ended).kind, 'failed');
+    assert.deepEqual(order, ['protected', 'looked at']);
+  });
+}

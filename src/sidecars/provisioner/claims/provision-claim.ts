@@ -50,6 +50,15 @@ interface BegunRun extends ProvisionRun {
 }
 
 export async function provisionClaim(run: ProvisionRun): Promise<Outcome> {
+  try {
+    return await provision(run);
+  } finally {
+    // The claim may have been deleted before its source was protected: then its last event came too early to undo that.
+    run.work.releaseSource(run.claim);
+  }
+}
+
+async function provision(run: ProvisionRun): Promise<Outcome> {
   const { work, claim, signal } = run;
   const startMs = work.clock.monotonicMs();
   let prepared: AskedRequest;
