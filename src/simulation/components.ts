@@ -296,7 +296,7 @@ const SNAPSHOTTER: SnapshotterOptions = {
   groups: { prefix: 'groupsnapshot', uuidLength: -1 },
   extraCreateMetadata: false,
 };
-/** One sweep at the start of a process, for what a crash left; a later one would be a resync. */
+/** Sweeps only at the start of a process and soon after, for what a crash left; later ones would be resyncs. */
 const SWEEP_ONCE_MS = 86_400_000;
 const PROVISIONER = {
   ...DEFAULT_PROVISIONER_FLAGS,

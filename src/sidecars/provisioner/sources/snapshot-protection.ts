@@ -16,7 +16,7 @@ import { hasFinalizer, releaseFinalizer } from '../../../runtime/kube/finalizers
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
-import { done, type Outcome } from '../../../runtime/queue/loop.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, mayBeAsked } from '../intents/intent.ts';
 import { ledgerName, pageOf } from '../intents/intent-ledger.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
@@ -25,6 +25,8 @@ import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 /** What a crash left waits for the first sweep, so one that fails does not wait for a whole interval. */
 const SWEEP_RETRY_MS = 10_000;
+/** A protection that its sender gave up takes effect by then, so what was looked at before is looked at again. */
+const LATE_WRITES_MS = 30_000;
 /** Other replicas look later than the owner of the claim, which usually has released the snapshot by then. */
 const OTHERS_LOOK_AFTER_MS = 5_000;
 
@@ -33,6 +35,8 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
   const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
   const sweepIntervalMs = takesSnapshots ? context.flags.snapshotOrphanSweepIntervalMs : 0;
   const loop = createLoop({ ...context.loop, name: 'snapshot-protection', reconcile });
+  const lookAgain = new Set<string>();
+  let hasSwept = false;
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     try {
@@ -40,8 +44,9 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     } catch (error) {
       // Gone, or roles from before this protection existed.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
+      lookAgain.delete(key);
     }
-    return done;
+    return lookAgain.delete(key) ? requeueAfter(LATE_WRITES_MS, 'it may be protected late') : done;
   }
 
   /** With shares every replica looks: the owner's cache may be behind, or the claim have no owner at that moment. */
@@ -49,6 +54,7 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     const source = sourceKeyOf(claim);
     if (!source?.startsWith('snapshot:')) return;
     const key = source.slice('snapshot:'.length);
+    lookAgain.add(key);
     if (shares?.owns(claim.metadata.uid) ?? true) loop.add(key);
     else loop.addAfter(key, OTHERS_LOOK_AFTER_MS);
   };
@@ -106,7 +112,10 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
       log.warn('Could not sweep the snapshots; retrying', { err: error, retryInMs });
       return retryInMs;
     }
-    return sweepIntervalMs;
+    if (hasSwept) return sweepIntervalMs;
+    hasSwept = true;
+    // What the process before this one has sent may take effect only now.
+    return Math.min(sweepIntervalMs, LATE_WRITES_MS);
   }
 
   return {
@@ -115,6 +124,7 @@ export function createSnapshotProtection(context: ProvisionerContext, pendingFro
     lookAtSourceOf: lookAtSource,
     async runSweep(signal: AbortSignal): Promise<void> {
       if (sweepIntervalMs === 0) return;
+      hasSwept = false;
       while (!signal.aborted) {
         const waitMs = await sweep(signal);
         await clock.sleep(waitMs, signal).catch(() => {});

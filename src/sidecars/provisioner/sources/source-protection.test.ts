@@ -15,6 +15,7 @@ import {
   volumeSnapshots,
 } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
+import { isNewer } from '../../../api/resource-version.ts';
 import {
   ANN_PROVISIONING_INTENTS,
   ANN_SELECTED_NODE,
@@ -90,8 +91,13 @@ async function snapshotWorld(
       return promise;
     },
   };
-  /** The loop never waits. */
-  const loopClock = { ...realClock, setTimeout: (run: () => void) => realClock.setTimeout(run, 0) };
+  let laterMs = 0;
+  /** The loop never waits, and looks at the time again and again. */
+  const loopClock = {
+    ...realClock,
+    monotonicMs: () => realClock.monotonicMs() + laterMs,
+    setTimeout: (run: () => void) => realClock.setTimeout(run, 0),
+  };
   const stop = new AbortController();
   t.after(() => stop.abort());
   const informers = createInformers({
@@ -162,6 +168,25 @@ async function snapshotWorld(
       const isGone = (each: PersistentVolumeClaim | undefined): boolean => each === undefined;
       await informers.of(persistentVolumeClaims).waitFor(keyOf(claim), isGone, AbortSignal.timeout(20_000));
       await upToNow(snapshots.lookAtSourceOf);
+    },
+    /** A protection that was sent before takes effect now; resolves when it is gone again. */
+    async protectedLate(afterMs: number) {
+      const both = [...finalizers, FINALIZER_SNAPSHOT_SOURCE_PROTECTION];
+      const late = await admin.patch(
+        volumeSnapshots,
+        name,
+        { metadata: { finalizers: both } },
+        { type: 'merge' },
+      );
+      laterMs += afterMs;
+      const isReleased = ({ metadata }: VolumeSnapshot) =>
+        isNewer(metadata.resourceVersion, late.metadata.resourceVersion) &&
+        !metadata.finalizers?.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION);
+      await informerOfSnapshots.waitFor(
+        'default/s',
+        (each) => each !== undefined && isReleased(each),
+        AbortSignal.timeout(20_000),
+      );
     },
     /** How long it waits for the next one. */
     async swept() {
@@ -295,6 +320,13 @@ test('[PROV-7] a snapshot without protection is not written, nor a source that i
   assert.deepEqual(world.asked, ['snapshot:default/later']);
 });
 
+test('[PROV-7] a snapshot whose protection takes effect only after the look loses it half a minute later', async (t) => {
+  const world = await snapshotWorld(t, { finalizers: ['test/a'] });
+  await world.look(restores);
+  await world.protectedLate(30_000);
+  assert.deepEqual(await world.finalizers(), ['test/a']);
+});
+
 test('[PROV-7] a snapshot that is gone needs no protection', async (t) => {
   const world = await snapshotWorld(t);
   await world.look(restoring('gone'));
@@ -303,15 +335,15 @@ test('[PROV-7] a snapshot that is gone needs no protection', async (t) => {
 });
 
 test('[PROV-7] the sweep removes leftovers, at its start and at intervals, until it is stopped', async (t) => {
-  const world = await snapshotWorld(t);
+  const world = await snapshotWorld(t, { intervalMs: 300_000 });
   world.pending.push(restores);
   const stop = new AbortController();
   const running = world.protection().runSweep(stop.signal);
-  await world.swept();
+  assert.equal(await world.swept(), 30_000, 'the process before may have protected a snapshot late');
   assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
   world.pending.pop();
   world.sweepAgain();
-  await world.swept();
+  assert.equal(await world.swept(), 300_000);
   assert.deepEqual(await world.finalizers(), []);
   stop.abort();
   await running;
