@@ -8,7 +8,7 @@ import { claimNameOf, isTerminated } from '../../api/volumes.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, type Loop } from '../../runtime/queue/loop.ts';
+import { done, type Loop, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { ControllerPorts } from '../controller.ts';
 import { claimKeysOf, indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';
 import type { LivePods } from './live-pods.ts';
@@ -16,6 +16,8 @@ import type { LivePods } from './live-pods.ts';
 const TYPE = 'Unused';
 const WORKERS = 16;
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
+/** A poll costs one list of the namespace's pods, and is needed only while the cache lags. */
+const UNSEEN_MS = 5_000;
 
 export function createUnusedCondition(
   ports: ControllerPorts,
@@ -34,11 +36,12 @@ export function createUnusedCondition(
       const claim = claims.get(key);
       if (claim === undefined || !isTracked(claim)) return done;
       const { name, namespace = '', uid } = claim.metadata;
-      const isUsed =
-        podsOf(key).some((pod) => refersTo(pod, claim)) ||
-        (await livePods.in(namespace, signal)).some((pod) => refersTo(pod, claim));
+      const isSeen = podsOf(key).some((pod) => refersTo(pod, claim));
+      const isUsed = isSeen || (await livePods.in(namespace, signal)).some((pod) => refersTo(pod, claim));
+      // A watch that expires skips pods that come and go meanwhile, so no change of this one may ever be seen.
+      const outcome = isUsed && !isSeen ? requeueAfter(UNSEEN_MS, 'an unseen pod uses the claim') : done;
       const status = isUsed ? 'False' : 'True';
-      if (conditionOf(claim)?.status === status) return done;
+      if (conditionOf(claim)?.status === status) return outcome;
       const condition = {
         type: TYPE,
         status,
@@ -52,7 +55,7 @@ export function createUnusedCondition(
       const patch = { metadata: { uid }, status: { conditions: [condition] } };
       const how = { type: 'strategic', subresource: 'status', signal } as const;
       await ifThere(kube.patch(persistentVolumeClaims, { name, namespace }, patch, how));
-      return done;
+      return outcome;
     },
   });
 

@@ -225,6 +225,39 @@ test('a pod that the cache does not show yet keeps its claim', async (t) => {
   await kube.get(persistentVolumeClaims, data);
 });
 
+test('[PROV-4] with its gate, a claim is unused also after a pod that no watch ever showed', {
+  skip: onlyEmbedded('kube-apiserver lets the controller write it with that gate only'),
+}, async (t) => {
+  const blind: Row = {
+    account: 'pvc-protection-controller',
+    create: (ports) => {
+      const of: typeof ports.informers.of = (resource, options) =>
+        resource.plural === 'pods'
+          ? ports.informers.of(resource, { ...options, labelSelector: 'no=such' })
+          : ports.informers.of(resource, options);
+      const gates = { PersistentVolumeClaimUnusedSinceTime: true };
+      return createClaimProtection({ ...ports, gates, informers: { ...ports.informers, of } });
+    },
+  };
+  const { kube, settled } = await startControllers(t, [blind, binder]);
+  const says = (name: string, status: string) =>
+    settled(persistentVolumeClaims, `default/${name}`, (object) =>
+      Boolean(object?.status?.conditions?.some((each) => each.type === 'Unused' && each.status === status)),
+    );
+  const bound = async (name: string) => {
+    await kube.create(persistentVolumes, volume(`v-${name}`));
+    await kube.create(persistentVolumeClaims, claim(name));
+  };
+  await kube.create(pods, pod('user'));
+  await bound('data');
+  await says('data', 'False');
+  // The claim's own change is looked at before this one.
+  await bound('other');
+  await says('other', 'True');
+  await kube.delete(pods, { name: 'user', namespace: 'default' }, now);
+  await says('data', 'True');
+});
+
 test('with its gate, a bound claim says since when no pod uses it', {
   skip: onlyEmbedded('kube-apiserver lets the controller write it with that gate only'),
 }, async (t) => {
