@@ -172,8 +172,12 @@ test('[PROV-5] the longer the cache does not show a record, the less often it is
   assert.deepEqual(bench.calls, ['create']);
 });
 
-for (const isSame of [true, false]) {
-  const what = isSame ? 'recorded by now is kept' : 'made beside the recorded one is deleted again';
+const records = [
+  { what: 'recorded by now is kept', isSame: true, isGiven: false },
+  { what: 'given to another claim by now is kept', isSame: true, isGiven: true },
+  { what: 'made beside the recorded one is deleted again', isSame: false, isGiven: false },
+];
+for (const { what, isSame, isGiven } of records) {
   test(`[PROV-5] a volume that its claim does not want any more and that was ${what}`, async (t) => {
     const bench = await claimBench(t);
     const { uid } = (await bench.makeClaim()).metadata;
@@ -182,7 +186,7 @@ for (const isSame of [true, false]) {
       ...run.work.calls,
       async create(...args: Parameters<typeof run.work.calls.create>) {
         const made = await run.work.calls.create(...args);
-        const draft = volumeOf(uid, uid);
+        const draft = volumeOf(uid, isGiven ? 'another' : uid);
         if (!isSame) draft.spec.csi.volumeHandle = 'earlier';
         await bench.kube.create(persistentVolumes, draft);
         await bench.kube.delete(persistentVolumeClaims, nameOfClaim);
@@ -194,7 +198,7 @@ for (const isSame of [true, false]) {
     assert.equal(outcome.kind, isSame ? 'done' : 'failed');
     assert.equal(bench.made.size, isSame ? 1 : 0);
     assert.equal(bench.ledger.get(uid), undefined);
-    assert.equal(bench.attempts.claimUidOf(`pvc-${uid}`, uid), uid);
+    assert.equal(bench.attempts.claimUidOf(`pvc-${uid}`, uid), isGiven ? 'another' : uid);
   });
 }
 

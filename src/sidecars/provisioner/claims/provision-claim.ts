@@ -21,6 +21,7 @@ import {
   type ClaimRun,
   claimChanged,
   dropIntent,
+  hasRecord,
   isUsersProblem,
   labelsOf,
   moveToClaim,
@@ -198,7 +199,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
 async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): Promise<Outcome> {
   const { work, uid, asked, volume, signal } = run;
   // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
-  if ((await recordOf(run))?.spec.csi?.volumeHandle === handle) {
+  if (await hasRecord(run, handle)) {
     await dropIntent(run);
     // Or the next run would ask the driver again, for as long as the cache is stale.
     work.attempts.set(uid, { is: 'recorded', volumeName: volume.name, handle, onClaim: false });
