@@ -156,7 +156,7 @@ function isWanted({ work, key, uid, volume }: BegunRun): boolean {
 }
 
 async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
-  const { work, uid, key, claim, asked, volume, signal, startMs } = run;
+  const { work, uid, key, claim, driver, asked, volume, signal, startMs } = run;
   const { attempts } = work;
   const { handle, warning } = made;
   if (warning)
@@ -183,6 +183,14 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
     if (existing.spec.claimRef?.uid !== uid) {
       const taken = `PersistentVolume ${volume.name} exists and is for another claim`;
       return nothingLeft(run, taken, { slow: true });
+    }
+    const { csi } = existing.spec;
+    if (csi?.driver !== driver || csi.volumeHandle !== handle) {
+      // A late write of an earlier process, for example, about a volume that is deleted. It cannot be changed, and the binder
+      // may have bound it: nothing would ever record ours.
+      const other = csi ? `volume ${csi.volumeHandle} of driver ${csi.driver}` : 'a volume of another type';
+      const why = `PersistentVolume ${volume.name} exists for this claim with ${other}, not with volume ${handle}`;
+      return deleteUseless(run, handle, why);
     }
     attempts.set(uid, recorded);
   }
