@@ -142,12 +142,16 @@ export class LeaseLedger<T extends LedgerEntry> {
     }
   }
 
-  /** Shared: reads again what was left, and takes what is in this replica's share now. */
+  /**
+   * Shared: reads again what was left, and takes over what is in this replica's share now: from then on a write of who left
+   * it, still on its way, fails.
+   */
   async share(isMine: (uid: string) => boolean): Promise<void> {
     this.#isMine = isMine;
     if (!this.#isUsable) return;
     try {
       await this.#read();
+      if (this.#standing.size > 0) await this.#commit();
     } catch (error) {
       if (!this.#giveUp(error)) throw error;
     }
@@ -252,14 +256,16 @@ export class LeaseLedger<T extends LedgerEntry> {
     }
   }
 
-  async #commit(signal: AbortSignal): Promise<void> {
+  async #commit(signal?: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       if (!this.#isCurrent) await this.#read(signal);
       try {
         return await this.#write(signal);
       } catch (error) {
-        // A conflict, or an answer that was lost: what stands there now is not known.
-        if (signal.aborted || attempt >= MOST_ATTEMPTS || this.#isPermanent(error)) throw error;
+        // A conflict, or an answer that was lost: what stands there now is not known, even if the other of two writes, of `run`
+        // and of `share`, has succeeded meanwhile.
+        this.#isCurrent = false;
+        if (signal?.aborted || attempt >= MOST_ATTEMPTS || this.#isPermanent(error)) throw error;
       }
     }
   }
@@ -298,16 +304,17 @@ export class LeaseLedger<T extends LedgerEntry> {
     }
   }
 
-  async #write(signal: AbortSignal): Promise<void> {
+  async #write(signal?: AbortSignal): Promise<void> {
     const { kube, format } = this.#options;
     const over = [...this.#over];
     const writes = this.#writes + 1;
     const entries = [...Array.from(this.#standing.values(), ({ text }) => text), ...this.#others];
     const lease = format.write(this.#lease, { writes, entries });
     this.#isCurrent = false;
+    const options = { brief: true, ...(signal && { signal }) } as const;
     this.#lease = this.#lease
-      ? await kube.update(leases, lease, { brief: true, signal })
-      : await kube.create(leases, lease, { brief: true, signal });
+      ? await kube.update(leases, lease, options)
+      : await kube.create(leases, lease, options);
     this.#isCurrent = true;
     this.#writes = writes;
     for (const [uid, { entry }] of over) {

@@ -183,8 +183,11 @@ export function createClaimReconciler(
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'drop-intent':
-        if (!step.isRecorded && isWaiting(run) && (await recordOf(run))) return lookLater;
-        if (!step.isRecorded && isWaiting(run)) doubtful.add(run.uid);
+        if (!step.isRecorded && isWaiting(run)) {
+          // One that another claim has by now is not what this claim waits for.
+          if ((await recordOf(run))?.spec.claimRef?.uid === run.uid) return lookLater;
+          doubtful.add(run.uid);
+        }
         await dropIntent(run);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) work.releaseSource(claim);

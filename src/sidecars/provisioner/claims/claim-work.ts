@@ -11,6 +11,7 @@ import {
 } from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
@@ -75,15 +76,23 @@ export async function provisionerSecrets(
   return ref && readSecret(work.kube, ref, { signal });
 }
 
-/** Read from the server: the PersistentVolume that records the claim's volume. */
+/**
+ * Read from the server: the PersistentVolume that records the claim's volume, whatever claim it is for by now. A populator
+ * and administrators give volumes to other claims, which use them from then on.
+ */
 export async function recordOf({
   work,
   volume,
-  uid,
+  driver,
   signal,
 }: ClaimRun): Promise<PersistentVolume | undefined> {
   const found = await ifThere(work.kube.get(persistentVolumes, { name: volume.name }, { signal }));
-  return found?.spec.claimRef?.uid === uid ? found : undefined;
+  return found?.spec.csi?.driver === driver ? found : undefined;
+}
+
+/** To be asked before every DeleteVolume: one that a PersistentVolume records may be in use. */
+export async function hasRecord(run: ClaimRun, handle: VolumeHandle): Promise<boolean> {
+  return (await recordOf(run))?.spec.csi?.volumeHandle === handle;
 }
 
 /** The claim with the intent on it; undefined when it changed, so that the intent stays where it was. */

@@ -169,22 +169,58 @@ test('[PROV-5] a claim that still needs its volume according to the server keeps
   assert.equal(bench.made.size, 1);
 });
 
-test('[PROV-5] a volume that turns out to be recorded is not deleted', async (t) => {
-  const bench = await unrecorded(t);
-  await bench.kube.create(persistentVolumes, {
-    metadata: { name: `pvc-${bench.uid}` },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      claimRef: { ...name, uid: bench.uid },
-      csi: { driver: 'd.test', volumeHandle: `vol-pvc-${bench.uid}` },
-    },
+interface Recorded {
+  name: string;
+  claimUid?: string;
+  csi?: { driver?: string; volumeHandle?: string };
+  /** The PersistentVolume appears during the call. */
+  isLate?: boolean;
+  /** The claim is known to have its volume: only whether a further one was made is uncertain. */
+  isRecorded?: boolean;
+  calls: string[];
+}
+const asked = ['create', 'create'];
+const deleted = [...asked, 'delete'];
+const records: Recorded[] = [
+  { name: 'by its own claim', calls: ['create'] },
+  { name: 'by a claim that it was given to', claimUid: 'another', calls: ['create'] },
+  { name: 'by its own claim during the call', isLate: true, calls: asked },
+  { name: 'by another claim during the call', claimUid: 'another', isLate: true, calls: asked },
+  { name: 'by its own claim for certain', isRecorded: true, calls: asked },
+  { name: 'by another claim for certain', claimUid: 'another', isRecorded: true, calls: asked },
+  { name: 'with another handle', csi: { volumeHandle: 'vol-other' }, isRecorded: true, calls: deleted },
+  { name: 'for another driver', csi: { driver: 'e.test' }, calls: deleted },
+];
+for (const { name: title, claimUid, csi, isLate = false, isRecorded = false, calls } of records) {
+  const isKept = calls !== deleted;
+  test(`[PROV-5] a volume is ${isKept ? 'not deleted' : 'deleted'} that turns out to be recorded ${title}`, async (t) => {
+    const bench = await unrecorded(t);
+    const record = () =>
+      bench.kube.create(persistentVolumes, {
+        metadata: { name: `pvc-${bench.uid}` },
+        spec: {
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          claimRef: { ...name, uid: claimUid ?? bench.uid },
+          csi: { driver: 'd.test', volumeHandle: `vol-pvc-${bench.uid}`, ...csi },
+        },
+      });
+    if (!isLate) await record();
+    const run = await bench.run(bench.uid);
+    const { create } = run.work.calls;
+    const createLate: typeof create = async (...args) => {
+      const made = await create(...args);
+      await record();
+      return made;
+    };
+    const work = isLate ? { ...run.work, calls: { ...run.work.calls, create: createLate } } : run.work;
+    const outcome = await cleanUpClaim({ ...run, work }, { isRecorded });
+    assert.equal(outcome.kind, 'requeueAfter');
+    assert.deepEqual(bench.calls, calls);
+    assert.equal(bench.made.size, isKept ? 1 : 0);
+    assert.equal(bench.attempts.of(bench.uid)?.is, isRecorded ? 'recorded' : 'nothing-left');
   });
-  const outcome = await cleanUpClaim(await bench.run(bench.uid), { isRecorded: false });
-  assert.equal(outcome.kind, 'requeueAfter');
-  assert.deepEqual(bench.calls, ['create']);
-  assert.equal(bench.made.size, 1);
-});
+}
 
 interface Going {
   name: string;

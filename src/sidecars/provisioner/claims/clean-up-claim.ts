@@ -18,6 +18,7 @@ import type { Asked, AskedRequest, Attempt } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
+  hasRecord,
   isUsersProblem,
   isWanted,
   moveToClaim,
@@ -138,8 +139,7 @@ async function findAndDelete(
   const owner = work.attempts.ownerOf(id, volume.name);
   if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };
   // A PersistentVolume written by a previous process may have appeared during the call.
-  if ((await recordOf(run))?.spec.csi?.volumeHandle === id)
-    return { how: 'it is recorded', isRecorded: true };
+  if (await hasRecord(run, id)) return { how: 'it is recorded', isRecorded: true };
   try {
     await work.calls.delete(id, secrets, signal);
   } catch (error) {

@@ -159,6 +159,32 @@ test('[PROV-5] a volume whose record exists already is provisioned', async (t) =
   assert.equal(bench.ledger.get(uid), undefined);
 });
 
+for (const isDeleted of [true, false])
+  test(`[PROV-5] a volume is not provisioned whose claim has a record with another handle, ${isDeleted ? 'and is deleted again' : 'and is kept in mind when it cannot be deleted'}`, async (t) => {
+    const bench = await claimBench(t);
+    const { uid } = (await bench.makeClaim()).metadata;
+    const draft = volumeOf(uid, uid);
+    draft.spec.csi.volumeHandle = 'earlier';
+    const run = await bench.provision(uid);
+    await bench.kube.create(persistentVolumes, draft);
+    const refuse = () => Promise.reject(new Error('not now'));
+    const calls = { ...run.work.calls, ...(!isDeleted && { delete: refuse }) };
+    const outcome = await provisionClaim({ ...run, work: { ...run.work, calls } });
+    assert(outcome.kind === 'failed' && outcome.slow === isDeleted);
+    assert.match(
+      bench.events.join(),
+      new RegExp(
+        `ProvisioningFailed: .* exists .* with volume earlier of driver d.test, not with volume vol-pvc-${uid}; `,
+      ),
+    );
+    assert.doesNotMatch(bench.events.join(), /ProvisioningSucceeded/);
+    assert.equal(bench.made.size, isDeleted ? 0 : 1);
+    const { attempt } = await bench.run(uid);
+    assert.equal(attempt.known?.is, isDeleted ? undefined : 'asking');
+    assert.equal(attempt.onClaim?.asked, isDeleted ? undefined : 1);
+    assert.equal(attempt.inLedger, undefined);
+  });
+
 test('[PROV-5] the longer the cache does not show a record, the less often it is looked for', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;
@@ -172,8 +198,12 @@ test('[PROV-5] the longer the cache does not show a record, the less often it is
   assert.deepEqual(bench.calls, ['create']);
 });
 
-for (const isSame of [true, false]) {
-  const what = isSame ? 'recorded by now is kept' : 'made beside the recorded one is deleted again';
+const records = [
+  { what: 'recorded by now is kept', isSame: true, isGiven: false },
+  { what: 'given to another claim by now is kept', isSame: true, isGiven: true },
+  { what: 'made beside the recorded one is deleted again', isSame: false, isGiven: false },
+];
+for (const { what, isSame, isGiven } of records) {
   test(`[PROV-5] a volume that its claim does not want any more and that was ${what}`, async (t) => {
     const bench = await claimBench(t);
     const { uid } = (await bench.makeClaim()).metadata;
@@ -182,7 +212,7 @@ for (const isSame of [true, false]) {
       ...run.work.calls,
       async create(...args: Parameters<typeof run.work.calls.create>) {
         const made = await run.work.calls.create(...args);
-        const draft = volumeOf(uid, uid);
+        const draft = volumeOf(uid, isGiven ? 'another' : uid);
         if (!isSame) draft.spec.csi.volumeHandle = 'earlier';
         await bench.kube.create(persistentVolumes, draft);
         await bench.kube.delete(persistentVolumeClaims, nameOfClaim);
@@ -194,7 +224,7 @@ for (const isSame of [true, false]) {
     assert.equal(outcome.kind, isSame ? 'done' : 'failed');
     assert.equal(bench.made.size, isSame ? 1 : 0);
     assert.equal(bench.ledger.get(uid), undefined);
-    assert.equal(bench.attempts.claimUidOf(`pvc-${uid}`, uid), uid);
+    assert.equal(bench.attempts.claimUidOf(`pvc-${uid}`, uid), isGiven ? 'another' : uid);
   });
 }
 

@@ -21,6 +21,7 @@ import {
   type ClaimRun,
   claimChanged,
   dropIntent,
+  hasRecord,
   isUsersProblem,
   labelsOf,
   moveToClaim,
@@ -164,7 +165,7 @@ function isWanted({ work, key, uid, volume }: BegunRun): boolean {
 }
 
 async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
-  const { work, uid, key, claim, asked, volume, signal, startMs } = run;
+  const { work, uid, key, claim, driver, asked, volume, signal, startMs } = run;
   const { attempts } = work;
   const { handle, warning } = made;
   if (warning)
@@ -192,6 +193,14 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
       const taken = `PersistentVolume ${volume.name} exists and is for another claim`;
       return nothingLeft(run, taken, { slow: true });
     }
+    const { csi } = existing.spec;
+    if (csi?.driver !== driver || csi.volumeHandle !== handle) {
+      // A late write of an earlier process, for example, about a volume that is deleted. It cannot be changed, and the binder
+      // may have bound it: nothing would ever record ours.
+      const other = csi ? `volume ${csi.volumeHandle} of driver ${csi.driver}` : 'a volume of another type';
+      const why = `PersistentVolume ${volume.name} exists for this claim with ${other}, not with volume ${handle}`;
+      return deleteUseless(run, handle, why);
+    }
     attempts.set(uid, recorded);
   }
   work.ledger.end(uid);
@@ -207,7 +216,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
 async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): Promise<Outcome> {
   const { work, uid, asked, volume, signal } = run;
   // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
-  if ((await recordOf(run))?.spec.csi?.volumeHandle === handle) {
+  if (await hasRecord(run, handle)) {
     await dropIntent(run);
     // Or the next run would ask the driver again, for as long as the cache is stale.
     work.attempts.set(uid, { is: 'recorded', volumeName: volume.name, handle, onClaim: false });

@@ -272,6 +272,58 @@ describe('the ledger of intents', () => {
     assert.deepEqual(server.uids, []);
   });
 
+  it('[SCL-1] fences off writes of the previous process also when replicas share what it left', async () => {
+    const server = new Server();
+    const before = ledgerOn(server);
+    await server.clock.runUntil(before.opened, 100);
+    await server.clock.runUntil(before.ledger.begin(intent('a'), before.signal), 100);
+    const found: string[] = [];
+    const after = ledgerOn(server, ({ uid }) => found.push(uid), undefined, {} as Shares);
+    await server.clock.runUntil(after.opened, 100);
+    // Sent and abandoned; it arrives after the replica has read.
+    server.fate = (verb) => (verb === 'update' ? 'late' : 'done');
+    before.ledger.end('a');
+    await server.clock.advance(502);
+    before.stop.abort(new Error('killed'));
+    server.fate = () => 'done';
+    const share = after.ledger.share(() => true);
+    await server.clock.runUntil(share, 100);
+    assert.deepEqual(found, ['a']);
+    await server.clock.advance(10_000);
+    assert.deepEqual(server.uids, ['a'], 'until its end is known');
+    after.ledger.end('a');
+    await server.clock.advance(1000);
+    assert.deepEqual(server.uids, []);
+  });
+
+  it('[SCL-1] brings back nothing that a write of its own removes while it takes over the rest', async () => {
+    const server = new Server();
+    const alone = ledgerOn(server);
+    await server.clock.runUntil(alone.opened, 100);
+    const begun = ['a', 'b', 'c'].map((uid) => alone.ledger.begin(intent(uid), alone.signal));
+    await server.clock.runUntil(Promise.all(begun), 100);
+    alone.stop.abort(new Error('stop'));
+    const { ledger, opened } = ledgerOn(server, undefined, undefined, {} as Shares);
+    const share = (mine: string[]) =>
+      server.clock.runUntil(
+        ledger.share((uid) => mine.includes(uid)),
+        1000,
+      );
+    await server.clock.runUntil(opened, 100);
+    await share(['a', 'b', 'c']);
+    ledger.end('a');
+    server.latencyMs = () => 50;
+    await server.clock.advance(540);
+    server.latencyMs = () => 5;
+    // It arrives between the read and the write of this.
+    await share(['b', 'c']);
+    await server.clock.advance(10_000);
+    assert.deepEqual(server.uids.toSorted(), ['b', 'c']);
+    ledger.end('b');
+    await server.clock.advance(10_000);
+    assert.deepEqual(server.uids.toSorted(), ['c']);
+  });
+
   for (const reason of ['Forbidden', 'Invalid'] as const) {
     it(`accepts none when the server answers ${reason}, and logs it once`, async () => {
       const server = new Server();
