@@ -21,7 +21,7 @@ import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
 import { Attempts, FORGET_AFTER_MS } from './attempts.ts';
-import { type ClaimRun, type ClaimWork, dropIntent, inputsOf, isWanted, recordOf } from './claim-work.ts';
+import { type ClaimRun, type ClaimWork, dropIntent, inputsOf, isWanted, ownRecordOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 import { decideClaim, type ProvisioningStep } from './decide-claim.ts';
 import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
@@ -184,8 +184,7 @@ export function createClaimReconciler(
         return done;
       case 'drop-intent':
         if (!step.isRecorded && isWaiting(run)) {
-          // One that another claim has by now is not what this claim waits for.
-          if ((await recordOf(run))?.spec.claimRef?.uid === run.uid) return lookLater;
+          if (await ownRecordOf(run)) return lookLater;
           doubtful.add(run.uid);
         }
         await dropIntent(run);

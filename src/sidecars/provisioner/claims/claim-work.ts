@@ -90,6 +90,12 @@ export async function recordOf({
   return found?.spec.csi?.driver === driver ? found : undefined;
 }
 
+/** The same, unless it is for another claim: then this one still waits for a volume. */
+export async function ownRecordOf(run: ClaimRun): Promise<PersistentVolume | undefined> {
+  const found = await recordOf(run);
+  return found?.spec.claimRef?.uid === run.uid ? found : undefined;
+}
+
 /** To be asked before every DeleteVolume: one that a PersistentVolume records may be in use. */
 export async function hasRecord(run: ClaimRun, handle: VolumeHandle): Promise<boolean> {
   return (await recordOf(run))?.spec.csi?.volumeHandle === handle;

@@ -25,8 +25,8 @@ import {
   isUsersProblem,
   labelsOf,
   moveToClaim,
+  ownRecordOf,
   provisionerSecrets,
-  recordOf,
 } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 
@@ -104,7 +104,7 @@ async function begin(
   const open = before ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
   const earlier: EarlierCalls = open === undefined ? 'none' : earlierOf(open, prepared.plan);
   // A previous process may have recorded the volume of an earlier call: another call could only do harm.
-  if (before && (await recordOf(run))) return catchUp;
+  if (before && (await ownRecordOf(run))) return catchUp;
   const count = before ? before.asked + 1 : 1;
   const intent = open
     ? { ...intentWith(open, prepared.plan), asked: count }
@@ -283,5 +283,5 @@ async function cannotPlan(run: ProvisionRun, problem: ClaimProblem | SecretError
   if (reschedule && !isOpen) return nothingLeft(run, problem.message, { slow, reschedule });
   const outcome = failure(run, problem.message, slow);
   if (!reschedule) return outcome;
-  return (await recordOf(run)) ? catchUp : cleanUpClaim(run, { isRecorded: false, reschedule });
+  return (await ownRecordOf(run)) ? catchUp : cleanUpClaim(run, { isRecorded: false, reschedule });
 }
