@@ -140,7 +140,7 @@ test('[PROV-7] an intent is closed when its outcome is known or its claim is don
   attempts.set('u', asking);
   attempts.set('u', asking);
   assert.deepEqual(closed, []);
-  attempts.set('u', { is: 'nothing-left', reschedule: false });
+  attempts.set('u', { is: 'nothing-left', reschedule: false, hadIntent: true });
   assert.deepEqual(closed, ['u']);
   attempts.delete('u');
   assert.deepEqual(closed, ['u'], 'once');

@@ -39,8 +39,11 @@ export type Attempt =
   | { is: 'asking'; asked: Asked | undefined }
   /** Everything that the driver created has a PersistentVolume, or it is being written. */
   | { is: 'recorded'; volumeName: string; handle: VolumeHandle | undefined; onClaim: boolean }
-  /** The driver has nothing for this claim: only the intent has to be dropped. */
-  | { is: 'nothing-left'; reschedule: boolean };
+  /**
+   * The driver has nothing for this claim: only the intent has to be dropped. `hadIntent`: there was one. Otherwise an intent
+   * that is found later is that of another replica, which may have made a volume.
+   */
+  | { is: 'nothing-left'; reschedule: boolean; hadIntent: boolean };
 
 /** A PersistentVolume that the cache does not show within this time was deleted before. */
 export const FORGET_AFTER_MS = 60_000;

@@ -115,7 +115,7 @@ function over(
 ): Outcome {
   const attempt: Attempt = isRecorded
     ? { is: 'recorded', volumeName: volume.name, handle: undefined, onClaim: true }
-    : { is: 'nothing-left', reschedule };
+    : { is: 'nothing-left', reschedule, hadIntent: true };
   work.attempts.set(uid, attempt);
   work.log.info('What the driver has for a claim is certain again', { claim: key, uid, how });
   return requeueAfter(0, 'its intent can be dropped');

@@ -53,7 +53,8 @@ const recorded: Attempt = {
   handle: parseVolumeHandle('v1'),
   onClaim: true,
 };
-const nothingLeft: Attempt = { is: 'nothing-left', reschedule: true };
+const nothingLeft: Attempt = { is: 'nothing-left', reschedule: true, hadIntent: true };
+const nothingAsked: Attempt = { ...nothingLeft, hadIntent: false };
 
 interface Row {
   name: string;
@@ -131,6 +132,10 @@ const table: Row[] = [
   },
   { name: 'the same, gone', given: undefined, inLedger: true, known: nothingLeft, then: 'drop-intent' },
   { name: 'drop was lost, reschedule open', given: {}, known: nothingLeft, then: 'drop-intent' },
+  { name: 'nothing was asked, reschedule open', given: {}, known: nothingAsked, then: 'drop-intent' },
+  { name: 'nothing was asked here', given: {}, onClaim: 1, known: nothingAsked, then: 'provision' },
+  { name: 'the same, deleted', given: { deleting: true }, onClaim: 1, known: nothingAsked, then: 'clean-up' },
+  { name: 'the same, gone', given: undefined, inLedger: true, known: nothingAsked, then: 'clean-up' },
 
   { name: 'volume there', given: {}, volumeOf: 'u1', then: 'nothing' },
   { name: 'has its volume', given: { volumeName: 'pvc-u1' }, volumeOf: 'u1', then: 'release-source' },

@@ -39,7 +39,8 @@ const nothing = (why: string): ProvisioningStep => ({ do: 'nothing', why });
 
 export function decideClaim(snapshot: ProvisioningSnapshot): ProvisioningStep {
   const { claim, uid, driver, storageClass, volume, node } = snapshot;
-  const { inLedger, onClaim, known } = snapshot.attempt;
+  const { inLedger, onClaim } = snapshot.attempt;
+  const known = isOutdated(snapshot.attempt) ? undefined : snapshot.attempt.known;
   const mayBeUnrecorded = known ? known.is === 'asking' : Boolean(inLedger ?? onClaim);
   const cleanUp: ProvisioningStep = { do: 'clean-up', isRecorded: false };
   const dropIntent: ProvisioningStep = { do: 'drop-intent', isRecorded: false };
@@ -81,4 +82,9 @@ export function decideClaim(snapshot: ProvisioningSnapshot): ProvisioningStep {
     if (node) return node.takesImmediate ? { do: 'take', storageClass } : nothing('no node is selected');
   }
   return { do: 'provision', storageClass };
+}
+
+/** The cache did not show the intent of another replica when it was found that nothing had been asked for. */
+function isOutdated({ inLedger, onClaim, known }: ProvisioningSnapshot['attempt']): boolean {
+  return known?.is === 'nothing-left' && !known.hadIntent && (inLedger ?? onClaim) !== undefined;
 }

@@ -250,9 +250,13 @@ async function callFailed(run: BegunRun, error: unknown): Promise<Outcome> {
 async function nothingLeft(
   run: ProvisionRun,
   message: string,
-  { slow, reschedule = false }: { slow: boolean; reschedule?: boolean },
+  {
+    slow,
+    reschedule = false,
+    hadIntent = true,
+  }: { slow: boolean; reschedule?: boolean; hadIntent?: boolean },
 ): Promise<Outcome> {
-  run.work.attempts.set(run.uid, { is: 'nothing-left', reschedule });
+  run.work.attempts.set(run.uid, { is: 'nothing-left', reschedule, hadIntent });
   const outcome = failure(run, message, slow);
   await dropIntent(run);
   return reschedule ? done : outcome;
@@ -280,7 +284,7 @@ async function cannotPlan(run: ProvisionRun, problem: ClaimProblem | SecretError
   const { slow, reschedule } = problem instanceof ClaimProblem ? problem : { slow: false, reschedule: false };
   const { inLedger, onClaim, known } = run.attempt;
   const isOpen = inLedger !== undefined || onClaim !== undefined || known !== undefined;
-  if (reschedule && !isOpen) return nothingLeft(run, problem.message, { slow, reschedule });
+  if (reschedule && !isOpen) return nothingLeft(run, problem.message, { slow, reschedule, hadIntent: false });
   const outcome = failure(run, problem.message, slow);
   if (!reschedule) return outcome;
   return (await ownRecordOf(run)) ? catchUp : cleanUpClaim(run, { isRecorded: false, reschedule });
