@@ -9,10 +9,10 @@ import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { hasFinalizer, releaseFinalizer, renewFinalizer } from '../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict } from '../../runtime/kube/kube-error.ts';
+import { SharedFinalizer } from '../../runtime/kube/shared-finalizer.ts';
 import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
@@ -27,10 +27,7 @@ export class SourceClaims {
   readonly #kube: KubeClient;
   readonly #claims: ReadYourWrites<PersistentVolumeClaim>;
   readonly #snapshots: Informer<VolumeSnapshot>;
-  /** Removals in flight. A snapshot that appears meanwhile waits, and adds the finalizer again. */
-  readonly #removals = new Map<string, Promise<unknown>>();
-  /** By UID: the finalizer was written by this process, which has sent no removal since. */
-  readonly #held = new Set<string>();
+  readonly #finalizer: SharedFinalizer<PersistentVolumeClaim>;
   #isNeededByOthers: (claim: PersistentVolumeClaim) => boolean = () => false;
   /** Claims whose removal has an unknown outcome: the cache may show a finalizer that is already removed. */
   readonly #doubtful = new Set<string>();
@@ -41,6 +38,12 @@ export class SourceClaims {
   ) {
     this.#kube = kube;
     this.#claims = new ReadYourWrites(claims);
+    this.#finalizer = new SharedFinalizer({
+      kube,
+      resource: persistentVolumeClaims,
+      finalizer: FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
+      objects: this.#claims,
+    });
     this.#snapshots = snapshots;
     snapshots.addIndex(UNREADY_BY_CLAIM, (snapshot) => {
       // A member of a group snapshot exists after that was cut; until it is ready, the group snapshot keeps the claim.
@@ -81,35 +84,32 @@ export class SourceClaims {
     claimKey: string,
     signal: AbortSignal,
   ): Promise<{ claim: PersistentVolumeClaim | undefined; isCertain: boolean }> {
-    await this.#removals.get(claimKey)?.catch(() => {});
+    await this.#finalizer.settled(claimKey);
     if (!this.#doubtful.has(claimKey)) return { claim: this.#claims.get(claimKey), isCertain: false };
     const asked = this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
     return { claim: await ifThere(asked), isCertain: true };
   }
 
   async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-    const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
-    const resource = persistentVolumeClaims;
-    this.#claims.wrote(await renewFinalizer({ kube: this.#kube, resource, object, finalizer, signal }));
-    this.#held.add(object.metadata.uid);
+    await this.#finalizer.renew(object, { signal });
   }
 
   /** Protected, and no removal that an earlier process sent takes effect any more. */
   isHeld(claim: PersistentVolumeClaim): boolean {
-    return this.isProtected(claim) && this.#held.has(claim.metadata.uid);
+    return this.isProtected(claim) && this.#finalizer.isHeld(claim);
   }
 
   /** Another replica may have removed finalizers that this one wrote. */
   forgetHeld(): void {
-    this.#held.clear();
+    this.#finalizer.forgetHeld();
   }
 
-  gone({ metadata: { uid } }: PersistentVolumeClaim): void {
-    this.#held.delete(uid);
+  gone(claim: PersistentVolumeClaim): void {
+    this.#finalizer.gone(claim);
   }
 
   isProtected(claim: PersistentVolumeClaim): boolean {
-    return hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
+    return this.#finalizer.isOn(claim);
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
@@ -122,27 +122,12 @@ export class SourceClaims {
     const object = this.#claims.get(key);
     if (object === undefined || !this.isProtected(object)) return;
     if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return;
-    const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
-    const resource = persistentVolumeClaims;
-    this.#held.delete(object.metadata.uid);
-    const removal = releaseFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
-    this.#removals.set(key, removal);
     try {
-      const written = await removal;
-      if (written !== undefined) this.#claims.wrote(written);
+      await this.#finalizer.release(object, signal);
       this.#doubtful.delete(key);
     } catch (error) {
-      if (isConflict(error)) await this.#readAgain(key, signal);
-      else this.#doubtful.add(key);
+      if (!isConflict(error)) this.#doubtful.add(key);
       throw error;
-    } finally {
-      this.#removals.delete(key);
     }
-  }
-
-  /** The cache may be behind for long. */
-  async #readAgain(key: string, signal: AbortSignal): Promise<void> {
-    const current = await ifThere(this.#kube.get(persistentVolumeClaims, nameFromKey(key), { signal }));
-    if (current !== undefined) this.#claims.wrote(current);
   }
 }

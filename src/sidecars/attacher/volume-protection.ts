@@ -7,15 +7,9 @@ import { attacherFinalizer } from '../../api/well-known.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import {
-  addFinalizer,
-  hasFinalizer,
-  releaseFinalizer,
-  renewFinalizer,
-} from '../../runtime/kube/finalizers.ts';
-import { ifThere } from '../../runtime/kube/if-there.ts';
+import { addFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isConflict } from '../../runtime/kube/kube-error.ts';
+import { SharedFinalizer } from '../../runtime/kube/shared-finalizer.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { done, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 
@@ -38,13 +32,10 @@ export class VolumeProtection {
   readonly #kube: KubeClient;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #finalizer: string;
+  readonly #name: string;
+  readonly #finalizer: SharedFinalizer<PersistentVolume>;
   readonly #volumes: ReadYourWrites<PersistentVolume>;
   readonly #attachments: Informer<VolumeAttachment>;
-  /** Removals in flight. An attachment that appears meanwhile waits, and adds the finalizer again. */
-  readonly #removals = new Map<string, Promise<unknown>>();
-  /** By UID: the finalizer was written by this process, which has sent no removal since. */
-  readonly #held = new Set<string>();
   /** Since when nothing attaches a volume that has the finalizer, by the monotonic clock. */
   readonly #freeSinceMs = new Map<string, number>();
 
@@ -52,14 +43,16 @@ export class VolumeProtection {
     this.#kube = options.kube;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#finalizer = attacherFinalizer(options.driver);
+    this.#name = attacherFinalizer(options.driver);
     this.#volumes = new ReadYourWrites(options.volumes);
+    const which = { resource: persistentVolumes, finalizer: this.#name, objects: this.#volumes };
+    this.#finalizer = new SharedFinalizer({ kube: options.kube, ...which });
     this.#attachments = options.attachments;
   }
 
   /** The volume as last seen or written, once no write of this process is in flight. */
   async read(name: string): Promise<PersistentVolume | undefined> {
-    await this.#removals.get(name)?.catch(() => {});
+    await this.#finalizer.settled(name);
     return this.#volumes.get(name);
   }
 
@@ -68,64 +61,44 @@ export class VolumeProtection {
    * attacher's removal of it may still be on its way.
    */
   async protect(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
-    const { name, uid } = volume.metadata;
+    const { name } = volume.metadata;
     this.#freeSinceMs.delete(name);
-    const request = { kube: this.#kube, resource: persistentVolumes, needsAnswer: true, signal };
-    const ours = { ...request, finalizer: this.#finalizer };
-    if (this.#held.has(uid)) {
-      const object = await this.#kube.get(persistentVolumes, { name }, { signal });
-      return this.#volumes.wrote(await addFinalizer({ ...ours, object }));
+    if (!this.#finalizer.isHeld(volume)) {
+      return this.#finalizer.renew(volume, { needsAnswer: true, signal });
     }
-    const written = await renewFinalizer({ ...ours, object: volume });
-    this.#held.add(uid);
-    return this.#volumes.wrote(written);
+    const object = await this.#kube.get(persistentVolumes, { name }, { signal });
+    const finalizer = this.#name;
+    const request = { kube: this.#kube, resource: persistentVolumes, object, finalizer };
+    return this.#volumes.wrote(await addFinalizer({ ...request, needsAnswer: true, signal }));
   }
 
   /** Another replica may have removed finalizers that this one wrote. */
   forgetHeld(): void {
-    this.#held.clear();
+    this.#finalizer.forgetHeld();
   }
 
-  gone({ metadata: { uid } }: PersistentVolume): void {
-    this.#held.delete(uid);
+  gone(volume: PersistentVolume): void {
+    this.#finalizer.gone(volume);
   }
 
   isProtected(volume: PersistentVolume): boolean {
-    return hasFinalizer(volume, this.#finalizer);
+    return this.#finalizer.isOn(volume);
   }
 
   readonly reconcile: Reconcile = async (name, { signal }) => {
     const volume = this.#volumes.get(name);
     const isAttached = this.#attachments.byIndex(BY_VOLUME, name).length > 0;
-    if (volume === undefined || isAttached || !hasFinalizer(volume, this.#finalizer)) {
+    if (volume === undefined || isAttached || !this.isProtected(volume)) {
       this.#freeSinceMs.delete(name);
       return done;
     }
     const leftMs = this.#keepMs(volume);
     if (leftMs > 0) return requeueAfter(leftMs, 'a pod may attach the volume elsewhere');
-    const request = { kube: this.#kube, resource: persistentVolumes, object: volume, signal };
-    this.#held.delete(volume.metadata.uid);
-    const removal = releaseFinalizer({ ...request, finalizer: this.#finalizer });
-    this.#removals.set(name, removal);
-    try {
-      const written = await removal;
-      if (written !== undefined) this.#volumes.wrote(written);
-      this.#log.v(2).info('No attachment refers to the volume any more', { persistentVolume: name });
-      this.#freeSinceMs.delete(name);
-    } catch (error) {
-      // The cache may be behind for long.
-      if (isConflict(error)) await this.#readAgain(name, signal);
-      throw error;
-    } finally {
-      this.#removals.delete(name);
-    }
+    await this.#finalizer.release(volume, signal);
+    this.#log.v(2).info('No attachment refers to the volume any more', { persistentVolume: name });
+    this.#freeSinceMs.delete(name);
     return done;
   };
-
-  async #readAgain(name: string, signal: AbortSignal): Promise<void> {
-    const current = await ifThere(this.#kube.get(persistentVolumes, { name }, { signal }));
-    if (current !== undefined) this.#volumes.wrote(current);
-  }
 
   /** How long the finalizer stays on a volume that nothing attaches. */
   #keepMs({ metadata, status }: PersistentVolume): number {
