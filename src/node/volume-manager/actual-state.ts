@@ -25,8 +25,11 @@ export interface ActualVolume {
   /** The driver staged nothing, because it could not when the device was mounted. It may come back and want that. */
   isUnstaged: boolean;
   readonly mounts: Map<string, ActualMount>;
-  /** The size of the last expansion, spelled as in the claim. */
-  expandedTo: string | undefined;
+  /**
+   * The size of the last expansion, spelled as in the claim, and the version of the claim that was told, or no longer waited
+   * for it. A later one that waits for the same size was sent back by the resizer.
+   */
+  expanded: { to: string; asOf: string | undefined } | undefined;
   /** The known size of its filesystem. */
   size: string | undefined;
 }
@@ -64,7 +67,7 @@ export class ActualState {
     entry.device = state;
     if (state !== 'uncertain') entry.isUnstaged = false;
     if (state === 'unmounted') {
-      entry.expandedTo = undefined;
+      entry.expanded = undefined;
       entry.size = undefined;
     }
     this.#prune(volume);
@@ -96,7 +99,7 @@ export class ActualState {
       device: 'unmounted',
       isUnstaged: false,
       mounts: new Map(),
-      expandedTo: undefined,
+      expanded: undefined,
       size: undefined,
     };
     this.#volumes.set(key, entry);

@@ -39,7 +39,7 @@ const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] 
   device,
   isUnstaged: false,
   mounts: new Map(mounts),
-  expandedTo: undefined,
+  expanded: undefined,
   size: undefined,
 });
 

@@ -130,6 +130,7 @@ test('[SIDE-1] a claim says that its node expands it, and then that it has the s
   assert.deepEqual(during, ['2Gi', 'NodeResizeInProgress']);
   assert.equal(done?.capacity, '2Gi');
   assert.equal(now().status?.capacity?.storage, '2Gi');
+  assert.equal(done?.claim, now(), 'as it was told');
   assert.equal(written.length, 2);
 });
 

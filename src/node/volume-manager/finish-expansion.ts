@@ -53,7 +53,7 @@ export interface ExpansionPorts {
 
 export interface Expanded {
   capacity: string;
-  /** The claim before the write. Expanding the volume of one that is gone throws NotFound instead. */
+  /** As it was told, or as it is where it does not wait for a node. Of one that is gone, expanding the volume throws NotFound. */
   claim: PersistentVolumeClaim;
 }
 
@@ -69,7 +69,7 @@ export async function finishExpansion(
   const capacity = pv.spec.capacity?.storage;
   if (capacity === undefined) return undefined;
 
-  /** Only while the claim still waits for a node; retried on conflict. */
+  /** Only while the claim still waits for a node; retried on conflict. The claim as it is then. */
   const report = async (statusFor: (claim: PersistentVolumeClaim) => object | undefined) => {
     for (;;) {
       signal.throwIfAborted();
@@ -80,12 +80,11 @@ export async function finishExpansion(
       if (status === undefined) return claim;
       const patch = { metadata: { resourceVersion: claim.metadata.resourceVersion }, status };
       try {
-        await kube.patch(persistentVolumeClaims, nameFromKey(claimKey), patch, {
+        return await kube.patch(persistentVolumeClaims, nameFromKey(claimKey), patch, {
           subresource: 'status',
           type: 'merge',
           signal,
         });
-        return claim;
       } catch (error) {
         if (!isConflict(error)) throw error;
       }
@@ -107,8 +106,7 @@ export async function finishExpansion(
     }
     throw error;
   }
-  await report((now) => grownStatus(now, capacity));
-  return { capacity, claim };
+  return { capacity, claim: await report((now) => grownStatus(now, capacity)) };
 }
 
 const inState = (state: string) => ({ allocatedResourceStatuses: { storage: state } });

@@ -232,7 +232,7 @@ export function createOperations(ports: OperationPorts): Perform {
     });
     const entry = actual.get(volumeKeyOf(volume));
     if (entry) {
-      entry.expandedTo = wanted;
+      entry.expanded = { to: wanted, asOf: expanded?.claim.metadata.resourceVersion };
       entry.size = expanded?.capacity ?? wanted;
     }
     if (!expanded) return;

@@ -892,6 +892,32 @@ describe('the volume manager', { concurrency: 8 }, () => {
       await world.untilEvent('FileSystemResizeSuccessful', /has 2Gi on node n1/);
     }));
 
+  test('[SIDE-1] a claim that its resizer takes back while the node expands the volume is told of the size once it waits for the node again', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
+      const answer = Promise.withResolvers<void>();
+      driver.script('NodeExpandVolume', { until: answer.promise });
+      const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+      await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+      const inState = (storage: string) => ({
+        allocatedResources: { storage: '2Gi' },
+        allocatedResourceStatuses: { storage },
+      });
+      await grow(world, pv.metadata.name, inState('NodeResizePending'));
+      await driver.until(() => driver.callsOf('NodeExpandVolume').length === 1);
+      // As a resizer does whose cache shows the volume as it was.
+      await grow(world, pv.metadata.name, inState('ControllerResizeInProgress'));
+      answer.resolve();
+      await world.untilEvent('FileSystemResizeSuccessful', /has 2Gi on node n1/);
+      await grow(world, pv.metadata.name, inState('NodeResizePending'));
+      await world.until(
+        persistentVolumeClaims,
+        'default/data',
+        (now) => now?.status?.capacity?.storage === '2Gi',
+      );
+      assert.equal(driver.callsOf('NodeExpandVolume').length, 2);
+    }));
+
   test('[SIDE-1] a volume on several nodes is expanded on each of them, in any order', (t) =>
     inWorld(t, {}, async (world) => {
       const options = { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } as const;

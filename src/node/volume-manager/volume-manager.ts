@@ -4,6 +4,7 @@
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import { needsStaging } from '../../csi-plugin/mount/mount-device.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
@@ -183,9 +184,13 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   function growsTo(mount: DesiredMount): string | undefined {
     if (!mount.claimKey) return undefined;
     const claim = claims.get(mount.claimKey);
-    const { expandedTo, size } = actual.get(volumeKeyOf(mount.volume)) ?? {};
+    const { expanded, size } = actual.get(volumeKeyOf(mount.volume)) ?? {};
     const wanted = awaitsNodeExpansion(claim);
-    if (wanted !== undefined) return expandedTo === wanted ? undefined : wanted;
+    if (claim && wanted !== undefined) {
+      if (expanded?.to !== wanted) return wanted;
+      const { asOf = claim.metadata.resourceVersion } = expanded;
+      return isNewer(claim.metadata.resourceVersion, asOf) ? wanted : undefined;
+    }
     const everywhere = size && sizeOnEveryNode(claim);
     return everywhere && compareQuantities(everywhere, size) > 0 ? everywhere : undefined;
   }

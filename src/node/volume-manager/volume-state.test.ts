@@ -68,11 +68,11 @@ test('the actual state keeps a volume as long as it is staged or published', () 
   );
   const entry = actual.get(key('a'));
   assert.ok(entry);
-  Object.assign(entry, { expandedTo: '2Gi', size: '2Gi' });
+  Object.assign(entry, { expanded: { to: '2Gi', asOf: '1' }, size: '2Gi' });
   actual.setDevice(a, 'uncertain');
   assert.equal(entry.size, '2Gi');
   actual.setDevice(a, 'unmounted');
-  assert.deepEqual([entry.expandedTo, entry.size], [undefined, undefined]);
+  assert.deepEqual([entry.expanded, entry.size], [undefined, undefined]);
   actual.removeMount(a, 'one');
   assert.deepEqual(actual.keys(), [key('a')], 'still published');
   actual.removeMount(a, 'two');
