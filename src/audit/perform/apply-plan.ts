@@ -98,7 +98,9 @@ function checkAgainst(now: Audit, plan: Plan, { minAgeMs }: ApplyOptions): void 
     const texts = young.map(
       ({ finding }) => `${finding}: nobody knows since when; first seen ${plan.seenAt}`,
     );
-    throw new RefusedError(`not seen for the minimum age of ${minAgeMs / 1000} s yet; apply it later`, texts);
+    const what = `not seen for the minimum age of ${minAgeMs / 1000} s yet`;
+    const then = 'make a plan with --plan-out and apply it later, or say --min-age=0s';
+    throw new RefusedError(`${what}; ${then}`, texts);
   }
 }
 
