@@ -9,7 +9,12 @@ import {
   statefulSets,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
+import { isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
 import { claim } from '../testing/objects.ts';
@@ -167,4 +172,78 @@ test('it continues after a restart', async (t) => {
   await started.restart();
   await ready(started, 3);
   assert.deepEqual(started.history, ['+web-0', '+web-1', '+web-2']);
+});
+
+/** The watches show what the test lets them show. */
+function silentWorld(t: TestContext) {
+  const informers = manualInformers();
+  const clock = new VirtualClock();
+  const live = new Map<string, object>();
+  const requests: string[] = [];
+  const kube = {
+    async create({ plural }: { plural: string }, draft: { metadata: { name: string } }) {
+      const key = `${plural} ${draft.metadata.name}`;
+      requests.push(key);
+      if (live.has(key)) throw new KubeError({ code: 409, reason: 'AlreadyExists', message: 'it is there' });
+      live.set(key, draft);
+    },
+    get: async ({ plural }: { plural: string }, object: { name: string }) =>
+      live.get(`${plural} ${object.name}`),
+    update: async (_: object, object: object) => object,
+  };
+  const set = {
+    ...web({ replicas: 1 }),
+    metadata: { ...name, uid: 'set', resourceVersion: '1', generation: 1 },
+  };
+  informers.change(statefulSets, undefined, set);
+  const ports = {
+    kube,
+    informers,
+    clock,
+    random: seededRandom('silent'),
+    log: memoryLog(),
+    recorder: { event() {}, flush: async () => {} },
+  } as unknown as ControllerPorts;
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const show = (resource: typeof pods | typeof persistentVolumeClaims, objectName: string) => {
+    const made = live.get(`${resource.plural} ${objectName}`) as Draft<Pod>;
+    const metadata = { ...made.metadata, uid: objectName, resourceVersion: '1' };
+    informers.change(resource, undefined, { ...made, metadata, status: { phase: 'Pending' } });
+  };
+  return { live, requests, show, clock, run: () => void createStatefulSetController(ports).run(stop.signal) };
+}
+
+for (const [what, key, resource] of [
+  ['pod', 'pods web-0', pods],
+  ['claim', 'persistentvolumeclaims data-web-0', persistentVolumeClaims],
+] as const)
+  test(`a ${what} that the cache never showed is created again once it is deleted`, async (t) => {
+    const { live, requests, show, clock, run } = silentWorld(t);
+    run();
+    await clock.advance(1);
+    for (const other of [pods, persistentVolumeClaims])
+      if (other !== resource) show(other, other === pods ? 'web-0' : 'data-web-0');
+    // The loop has been woken, and the object was there.
+    await clock.advance(1);
+    assert.ok(requests.filter((each) => each === key).length >= 2);
+    assert.ok(live.delete(key));
+    await clock.advance(20_000);
+    assert.ok(live.has(key), 'nobody wakes the loop');
+
+    show(resource, key.split(' ')[1] ?? '');
+    await clock.advance(1);
+    const before = requests.length;
+    await clock.advance(600_000);
+    assert.deepEqual(requests.slice(before), [], 'it ends once the caches show it');
+  });
+
+test('where the watches show at once what was created, no request is made again', async (t) => {
+  const { requests, show, clock, run } = silentWorld(t);
+  run();
+  await clock.advance(1);
+  show(persistentVolumeClaims, 'data-web-0');
+  show(pods, 'web-0');
+  await clock.advance(600_000);
+  assert.deepEqual(requests, ['persistentvolumeclaims data-web-0', 'pods web-0']);
 });

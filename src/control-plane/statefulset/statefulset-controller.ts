@@ -17,17 +17,25 @@ import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, requeueAfter } from '../../runtime/queue/loop.ts';
+import { done, failed, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
-import { decideSet } from './decide-set.ts';
+import { decideSet, type SetStep } from './decide-set.ts';
 import { createSetActions } from './set-actions.ts';
 import { parentAndOrdinal } from './set-members.ts';
 import { nextSetStatus } from './set-status.ts';
 
 const WORKERS = 8;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
+/** While a watch is silent. Another member may become available meanwhile. */
+const UNSEEN_BACKOFF = { startMs: 100, maxMs: 10_000 };
 const BY_PARENT = 'statefulset/parent';
+
+const createdUnseen = failed({
+  why: 'the cache does not show yet what was created',
+  quiet: true,
+  backoff: UNSEEN_BACKOFF,
+});
 
 /** By name only: whether the set controls or adopts the pod is checked later. */
 const parentKeys = ({ metadata }: Pod): string[] => {
@@ -70,13 +78,21 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
       }
       let waitMs = 0;
       const claimNamed = (name: string) => claims.get(`${set.metadata.namespace}/${name}`);
-      for (const step of decideSet({ set, pods: members, claimNamed, nowMs })) {
+      const steps = decideSet({ set, pods: members, claimNamed, nowMs });
+      for (const step of steps) {
         if (step.do === 'wait') waitMs = waitMs === 0 ? step.ms : Math.min(waitMs, step.ms);
         else await actions.perform(set, step, signal);
       }
+      // The caches may never show them, if they are deleted first: then their deletion is no event.
+      if (steps.some(isUnseen)) return createdUnseen;
       return waitMs > 0 ? requeueAfter(waitMs, 'a pod is ready but not yet available') : done;
     },
   });
+
+  function isUnseen(step: SetStep): boolean {
+    if (step.do === 'create-pod') return podCache.get(keyOf(step.pod)) === undefined;
+    return step.do === 'create-claim' && claims.get(keyOf(step.claim)) === undefined;
+  }
 
   const podChanged = (pod: Pod): void => {
     for (const key of parentKeys(pod)) if (sets.get(key)) loop.add(key);
