@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { events, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
 import { claim, pod } from '../testing/objects.ts';
@@ -99,6 +104,47 @@ test('a claim with another owner that the cache never showed makes room for the 
   await started.kube.create(pods, pod('p', { volumes: [scratch] }));
   await started.settled(persistentVolumeClaims, 'default/p-scratch', (object) => object !== undefined);
   assert.equal(refusals, 1);
+});
+
+test('a claim of its own that the cache never showed is created again once it is deleted', async (t) => {
+  const informers = manualInformers();
+  const clock = new VirtualClock();
+  const live: object[] = [];
+  let creations = 0;
+  const kube = {
+    async create(_: object, draft: object) {
+      creations++;
+      if (live.length > 0)
+        throw new KubeError({ code: 409, reason: 'AlreadyExists', message: 'it is there' });
+      live.push(draft);
+      return draft;
+    },
+    get: async () => live[0],
+  };
+  const ports = {
+    kube,
+    informers,
+    clock,
+    random: seededRandom('silent'),
+    log: memoryLog(),
+    recorder: { event() {}, flush: async () => {} },
+  } as unknown as ControllerPorts;
+  const waiting = pod('p', { volumes: [scratch] });
+  informers.change(pods, undefined, { ...waiting, metadata: { ...waiting.metadata, uid: 'uid-p' } });
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  void createEphemeralClaims(ports).run(stop.signal);
+  await clock.advance(1);
+  assert.equal(live.length, 1);
+  // The watch of claims is silent: neither the claim nor its end is shown.
+  live.pop();
+  await clock.advance(1_000);
+  assert.equal(live.length, 1, 'nobody wakes the loop');
+
+  informers.change(persistentVolumeClaims, undefined, live[0]);
+  const before = creations;
+  await clock.advance(600_000);
+  assert.equal(creations, before, 'it ends once the cache shows the claim');
 });
 
 test('pods that are ending get nothing', async (t) => {

@@ -23,7 +23,7 @@ const WORKERS = 16;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
 
 /** The cache may never show that claim, if it is deleted first: then its deletion is no event. */
-const foreignIsUnseen = failed({ why: 'the cache does not show a claim of another owner yet', quiet: true });
+const claimIsUnseen = failed({ why: 'the cache does not show a claim yet', quiet: true });
 
 export function createEphemeralClaims(ports: ControllerPorts): Controller {
   const { kube, informers, recorder } = ports;
@@ -45,13 +45,11 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
       for (const volume of pod.spec.volumes ?? []) {
         const draft = claimFor(pod, volume);
         if (!draft) continue;
-        const cached = claims.get(keyOf(draft));
-        const existing = cached ?? (await create(pod, volume, draft, signal));
-        if (isMadeFor(existing, pod)) continue;
-        reportForeign(pod, volume, existing);
-        isUnseen ||= cached === undefined;
+        const existing = claims.get(keyOf(draft)) ?? (await create(pod, volume, draft, signal));
+        if (!isMadeFor(existing, pod)) reportForeign(pod, volume, existing);
+        isUnseen ||= claims.get(keyOf(draft)) === undefined;
       }
-      return isUnseen ? foreignIsUnseen : done;
+      return isUnseen ? claimIsUnseen : done;
     },
   });
 
