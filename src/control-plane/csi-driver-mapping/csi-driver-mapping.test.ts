@@ -15,7 +15,11 @@ import {
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
+import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { pod } from '../testing/objects.ts';
@@ -222,4 +226,31 @@ test('[INL-3] a CSIDriver that cannot be created is a warning on the other objec
     messages[0] ?? '',
     /cannot create CSIDriver driver.example of storage.k8s.io\/v1: .*not allowed/,
   );
+});
+
+test('[INL-3] a CSIDriver that the cache never showed is created again once somebody has deleted it', async (t) => {
+  const informers = manualInformers();
+  const clock = new VirtualClock();
+  let created = 0;
+  const ports = {
+    kube: { create: async () => void created++ },
+    informers,
+    clock,
+    random: seededRandom('mapping'),
+    log: memoryLog(),
+    recorder: { event() {}, flush: async () => {} },
+  } as unknown as ControllerPorts;
+  informers.change(csiDriverDesigns, undefined, design({}));
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  void createCsiDriverMapping(ports).run(stop.signal);
+  await clock.advance(1);
+  assert.equal(created, 1);
+  // The watch of CSIDrivers is silent: neither the first one nor its end is shown.
+  await clock.advance(1_000);
+  assert.ok(created > 1, 'nobody wakes the loop');
+  const before = created;
+  informers.change(csiDrivers, undefined, today(persistent, 'u'));
+  await clock.advance(600_000);
+  assert.equal(created, before, 'it ends once the cache shows it');
 });

@@ -6,12 +6,15 @@ import { errorMessage } from '../../runtime/error-message.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done } from '../../runtime/queue/loop.ts';
+import { done, failed } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { decideMapping, type MappingStep } from './decide-mapping.ts';
 
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
+
+/** The cache may never show that object, if it is deleted first: then its deletion is no event. */
+const createdUnseen = failed({ why: 'the cache does not show the CSIDriver yet', quiet: true });
 
 export function createCsiDriverMapping(ports: ControllerPorts): Controller {
   const { kube, informers, recorder } = ports;
@@ -26,10 +29,10 @@ export function createCsiDriverMapping(ports: ControllerPorts): Controller {
     workers: 1,
     backoff: BACKOFF,
     async reconcile(name, { signal }) {
-      for (const step of decideMapping(designs.get(name), drivers.get(name))) {
-        await perform(name, step, signal);
-      }
-      return done;
+      const steps = decideMapping(designs.get(name), drivers.get(name));
+      for (const step of steps) await perform(name, step, signal);
+      const isCreated = steps.some((step) => step.do === 'create');
+      return isCreated && drivers.get(name) === undefined ? createdUnseen : done;
     },
   });
 
@@ -44,7 +47,7 @@ export function createCsiDriverMapping(ports: ControllerPorts): Controller {
         try {
           await kube.create(csiDrivers, step.object, { signal });
         } catch (error) {
-          // The watch will bring the object, and the next run checks its owner.
+          // The next run checks its owner, once the watch has brought it.
           if (isAlreadyExists(error)) return;
           const message = `cannot create CSIDriver ${name} of storage.k8s.io/v1: ${errorMessage(error)}`;
           if (design && !signal.aborted) recorder.event(design, 'Warning', 'CSIDriverNotMapped', message);
