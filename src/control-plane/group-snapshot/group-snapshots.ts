@@ -31,7 +31,7 @@ import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
 import { namespaceKey, namespaceOfKey } from '../../runtime/sharding/owner-keys.ts';
-import { sharedReconcile } from '../../runtime/sharding/shares.ts';
+import { type Owns, sharedReconcile } from '../../runtime/sharding/shares.ts';
 import type { cachesSynced } from '../caches-synced.ts';
 import type { ControllerPorts } from '../controller.ts';
 import {
@@ -61,8 +61,11 @@ export interface GroupSnapshots {
     content: VolumeSnapshotContent | undefined,
     signal: AbortSignal,
   ): Promise<VolumeGroupSnapshot | undefined>;
-  /** Group snapshots of other replicas may become this one's: the caches show at least what the server has now. */
-  prepareGain(): Promise<void>;
+  /**
+   * Group snapshots of other replicas may become this one's: the caches show at least what the server has now, and what is
+   * remembered of those that were not this one's `before` is forgotten.
+   */
+  prepareGain(before: Owns): Promise<void>;
   /** Looks at everything again. */
   resync(): void;
   follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
@@ -302,10 +305,12 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
-    async prepareGain() {
+    async prepareGain(before) {
       await Promise.all([groups.refresh(), groupContents.refresh()]);
       // Another replica may have found since that they can be cut.
       unplanned.clear();
+      // Another replica may have planned them with other claims. Where it created a content, the cache shows that now.
+      for (const key of planned.keys()) if (!before(namespaceOfKey(key))) planned.delete(key);
     },
     resync() {
       for (const group of groups.list()) groupLoop.add(keyOf(group));

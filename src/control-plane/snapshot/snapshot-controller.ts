@@ -258,9 +258,14 @@ export function createSnapshotController(
     every({ clock, intervalMs: options.resyncMs, signal }, lookAtAll);
   // The finalizers of claims and members depend on all snapshots of the namespace. A claim must not count as protected by a
   // finalizer that the replica before has removed.
-  shares?.beforeGain(async () => {
+  shares?.beforeGain(async (before) => {
     sourceClaims.forgetHeld();
-    await Promise.all([snapshots.refresh(), contents.refresh(), claims.refresh(), groups?.prepareGain()]);
+    await Promise.all([
+      snapshots.refresh(),
+      contents.refresh(),
+      claims.refresh(),
+      groups?.prepareGain(before),
+    ]);
   });
   shares?.onGain(lookAtAll);
 
