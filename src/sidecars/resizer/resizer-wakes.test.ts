@@ -25,6 +25,12 @@ const claim = ({ metadata, spec, status }: Parts = {}) => ({
   status: { phase: 'Bound', capacity: { storage: '1Gi' }, ...status },
 });
 const larger = { resources: { requests: { storage: '2Gi' } } };
+const refused = (resourceVersion: string) =>
+  claim({
+    metadata: { resourceVersion },
+    spec: larger,
+    status: { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } },
+  });
 const classed = { volumeAttributesClassName: 'gold' };
 const pv = ({ metadata, spec }: Parts = {}) => ({
   metadata: { name: 'pv', ...metadata },
@@ -50,6 +56,11 @@ const rows: [name: string, change: Change, woken: string[], cached?: Cached][] =
   [
     'a retry that is asked for',
     claims(claim({ spec: larger }), claim({ spec: larger, metadata: retry })),
+    [SIZE],
+  ],
+  [
+    'an expansion that the node refused again while the watch was silent',
+    claims(refused('1'), refused('5')),
     [SIZE],
   ],
   ['a phase', claims(claim({ spec: larger, status: { phase: 'Pending' } }), claim({ spec: larger })), [SIZE]],

@@ -2,7 +2,7 @@
 // VolumeAttributesClass. Writes only what those loops write.
 
 import { retryOf } from '../../api/asks-for-retry.ts';
-import { requestedSize, wantsExpansion } from '../../api/claim-expansion.ts';
+import { expansionState, requestedSize, wantsExpansion } from '../../api/claim-expansion.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -102,14 +102,17 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
     return {
       loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc`, reconcile: ofShare(reconcile) }),
       concerns: (claim) => wantsExpansion(claim) || isNoted(volumes.get(claim.spec.volumeName ?? '')),
-      inputs: ({ status, ...claim }) =>
-        [
+      inputs: (claim) => {
+        const state = expansionState(claim);
+        return [
           requestedSize(claim),
           retryOf(claim),
-          status?.phase,
-          status?.capacity?.storage,
-          status?.allocatedResourceStatuses?.storage,
-        ].join(),
+          claim.status?.phase,
+          claim.status?.capacity?.storage,
+          // A silent watch does not show that the claim was sent back to the node, which refused it once more.
+          state === 'NodeResizeInfeasible' ? claim.metadata.resourceVersion : state,
+        ].join();
+      },
       forget,
     };
   }
