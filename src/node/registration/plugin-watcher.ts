@@ -196,6 +196,20 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     if (lost.delete(name)) log.warn('the CSI driver is back', { driver });
   }
 
+  /**
+   * True if this socket's driver was the registered one. Another socket may have announced the driver before: it registers
+   * the driver again.
+   */
+  function removeFromRegistry(driver: DriverName, socket: string): boolean {
+    if (!registry.remove(driver, socket)) return false;
+    for (const [name, session] of sessions) {
+      if (session.driver !== driver || join(directory, name) === socket) continue;
+      session.identity = undefined;
+      loop.add(name);
+    }
+    return true;
+  }
+
   /** Invalidates an earlier registration, unless another socket has registered the driver since. */
   async function undo(
     { driver, socket }: { driver: DriverName | undefined; socket: string },
@@ -204,7 +218,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     if (driver === undefined) return;
     const registered = registry.get(driver);
     if (registered !== undefined && registered.socket !== socket) return;
-    registry.remove(driver, socket);
+    removeFromRegistry(driver, socket);
     await writer.uninstall({ driver, socket }, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
       log.error('could not remove the entries of a driver; the next attempt retries', error, {
@@ -214,7 +228,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   }
 
   async function forget(driver: DriverName, socket: string, signal: AbortSignal): Promise<void> {
-    if (!registry.remove(driver, socket)) return;
+    if (!removeFromRegistry(driver, socket)) return;
     log.info('unregistered a CSI driver: its registration socket is gone', { driver });
     await writer.uninstall({ driver, socket }, signal);
   }
@@ -228,7 +242,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       if (registered === undefined || registered.socket === socket) {
         // Another socket may be installing the driver meanwhile: then its entries stay.
         await writer.uninstall({ driver, socket }, signal);
-        if (registry.remove(driver, socket))
+        if (removeFromRegistry(driver, socket))
           log.info('unregistered a CSI driver: its registration socket is gone', { driver });
       }
     }

@@ -114,6 +114,40 @@ for (const [what, type] of [
     }));
 }
 
+for (const [what, end] of [
+  ['goes away', 'the socket'],
+  ['has a driver that restarts and fails', 'the driver'],
+] as const) {
+  test(`[REG-10] a socket that announced the driver of another one and ${what} leaves it to the other one again`, (t) =>
+    inWorld(t, options, async (world) => {
+      await world.startNode();
+      const old = await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'old' }), {
+        socket: 'a.sock',
+      });
+      await registrationStatus(old);
+      const surge = world.scripted({ name: 'd.test', nodeId: 'surge' });
+      const served = await world.serve('n1', { ...surge, name: 'surge', services: surge.services });
+      const next = await world.announce('n1', {
+        name: 'd.test',
+        endpoint: served.address,
+        socket: 'b.sock',
+      });
+      await registrationStatus(next);
+      await untilEntry(world, 'd.test', 'surge');
+      if (end === 'the socket') await next.stop();
+      else {
+        await served.stop(0);
+        const failing = world.scripted({ name: 'd.test' });
+        failing.always('NodeGetInfo', { fail: 'INTERNAL', message: 'cannot tell' });
+        await world.serve('n1', { ...failing, name: 'surge', services: failing.services });
+        assert.equal((await registrationStatus(next, 2)).registered, false);
+      }
+      await untilEntry(world, 'd.test', 'old');
+      assert.equal((await registrationStatus(old, 2)).registered, true);
+      assert.deepEqual(nodeIdsOf(await world.admin.get(nodes, { name: 'n1' })), { 'd.test': 'old' });
+    }));
+}
+
 test('[REG-7] [REG-10] a registration whose NodeGetInfo fails removes what an earlier one wrote, and recovers with another node ID and topology', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
