@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type CSINodeInfo,
+  csiDrivers,
   csiNodeInfos,
   csiNodes,
   customResourceDefinitions,
@@ -145,6 +146,31 @@ test('[NOD-2] a driver that restarts as it was keeps its registration', (t) =>
     await world.serve('n1', driver);
     while (!world.log.lines.some(({ message }) => message === 'the CSI driver is back'))
       await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(registrar.statuses.length, 1);
+  }));
+
+test('[NOD-2] a driver that restarts as it was registered has that limit again, whatever it said in between', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const driver = world.scripted({ name: 'd.test', nodeId: 'same', maxVolumesPerNode: 5 });
+    const registrar = await world.register('n1', driver);
+    await registrationStatus(registrar);
+    const untilLimit = (limit: number) =>
+      world.until(csiNodes, 'n1', (now) => entry(now, 'd.test')?.allocatable?.count === limit);
+    await untilLimit(5);
+    driver.always('NodeGetInfo', { answer: { maxVolumesPerNode: 3n } });
+    await world.driverObject('d.test', { nodeAllocatableUpdatePeriodSeconds: 10 });
+    await untilLimit(3);
+    await world.admin.patch(
+      csiDrivers,
+      { name: 'd.test' },
+      { spec: { nodeAllocatableUpdatePeriodSeconds: 36_000 } },
+      { type: 'merge' },
+    );
+    await registrar.driver.stop(0);
+    driver.always('NodeGetInfo', undefined);
+    await world.serve('n1', driver);
+    await untilLimit(5);
     assert.equal(registrar.statuses.length, 1);
   }));
 

@@ -186,7 +186,18 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     const answers = await askDriver(ports, driver, driver.transport, signal).catch(() => undefined);
     const session = sessions.get(name);
     if (signal.aborted || registry.get(driver.name) !== driver || !session) return;
-    if (answers && sameAnswers(driver, answers)) return tellBack(name, driver);
+    if (answers && sameAnswers(driver, answers)) {
+      tellBack(name, driver);
+      // The driver may have told another limit since its registration.
+      await writer.setMaxVolumes(driver.name, answers.facts.maxVolumes, signal).catch((error: unknown) => {
+        if (signal.aborted) return;
+        log.warn('could not write the volume limit of a CSI driver; will retry', {
+          driver: driver.name,
+          err: error,
+        });
+      });
+      return;
+    }
     session.identity = undefined;
     loop.add(name);
   }
