@@ -30,7 +30,10 @@ export interface ActualVolume {
    * for it. A later one that waits for the same size was sent back by the resizer.
    */
   expanded: { to: string; asOf: string | undefined } | undefined;
-  /** The known size of its filesystem. */
+  /**
+   * Its filesystem has at least this size. Undefined where that is not known: it was mounted before this process started, or
+   * while an expansion was under way.
+   */
   size: string | undefined;
 }
 
@@ -61,8 +64,9 @@ export class ActualState {
     return found;
   }
 
-  setDevice(volume: KnownVolume, state: ActualVolume['device']): void {
-    const entry = this.#entry(volume);
+  /** `size` counts only if nothing of the volume was mounted before: what is mounted may be smaller. */
+  setDevice(volume: KnownVolume, state: ActualVolume['device'], size?: string): void {
+    const entry = this.#entry(volume, size);
     if (entry.device === 'unmounted') entry.volume = volume;
     entry.device = state;
     if (state !== 'uncertain') entry.isUnstaged = false;
@@ -74,8 +78,8 @@ export class ActualState {
   }
 
   /** It is mounted, and its driver had nothing to do for that. */
-  setUnstaged(volume: KnownVolume): void {
-    this.setDevice(volume, 'mounted');
+  setUnstaged(volume: KnownVolume, size?: string): void {
+    this.setDevice(volume, 'mounted', size);
     this.#entry(volume).isUnstaged = true;
   }
 
@@ -90,7 +94,7 @@ export class ActualState {
     this.#prune(volume);
   }
 
-  #entry(volume: KnownVolume): ActualVolume {
+  #entry(volume: KnownVolume, size?: string): ActualVolume {
     const key = volumeKeyOf(volume);
     const known = this.#volumes.get(key);
     if (known) return known;
@@ -100,7 +104,7 @@ export class ActualState {
       isUnstaged: false,
       mounts: new Map(),
       expanded: undefined,
-      size: undefined,
+      size,
     };
     this.#volumes.set(key, entry);
     return entry;

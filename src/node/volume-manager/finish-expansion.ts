@@ -39,7 +39,7 @@ export function sizeOnEveryNode(claim: PersistentVolumeClaim | undefined): strin
   return settledSize(claim);
 }
 
-/** The capacity of a claim without an expansion in progress: a volume that is mounted now has that size. */
+/** The capacity of a claim without an expansion in progress: a volume that is mounted from now on has at least that size. */
 export function settledSize(claim: PersistentVolumeClaim | undefined): string | undefined {
   return awaitsNodeExpansion(claim) === undefined ? claim?.status?.capacity?.storage : undefined;
 }

@@ -2,6 +2,7 @@
 // answer leaves the volume uncertain; after a definite failure its directories and records are removed.
 
 import type { CSIDriver, Node } from '../../api/kinds.ts';
+import { compareQuantities } from '../../api/quantity.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
 import { expandVolume } from '../../csi-plugin/mount/expand-volume.ts';
 import { mountDevice, needsStaging } from '../../csi-plugin/mount/mount-device.ts';
@@ -115,7 +116,7 @@ export function createOperations(ports: OperationPorts): Perform {
     const { volume, pod } = mount;
     if (!needsStaging(driver, volume)) {
       requireWanted(mount);
-      actual.setUnstaged(volume);
+      actual.setUnstaged(volume, ports.settledSize(mount));
       return;
     }
     await clearStaleDevice(mount, driver, signal);
@@ -124,7 +125,8 @@ export function createOperations(ports: OperationPorts): Perform {
     const begins = () => {
       requireWanted(mount);
       begun = true;
-      actual.setDevice(volume, 'uncertain');
+      // Read before the driver is called: another node may have expanded the volume when the call ends.
+      actual.setDevice(volume, 'uncertain', ports.settledSize(mount));
     };
     try {
       await mountDevice(plugin, { volume, pod, driver, publishContext, begins }, signal);
@@ -184,8 +186,6 @@ export function createOperations(ports: OperationPorts): Perform {
       );
       signal.throwIfAborted();
       actual.setMount({ ...entry, state: 'mounted', publishedAtMs: ports.clock.monotonicMs() });
-      const known = actual.get(volumeKeyOf(volume));
-      if (known) known.size ??= ports.settledSize(mount);
     } catch (error) {
       signal.throwIfAborted();
       const isOver =
@@ -224,6 +224,9 @@ export function createOperations(ports: OperationPorts): Perform {
     signal: AbortSignal,
   ): Promise<void> {
     const { volume, pod } = mount;
+    const isAwaited = ports.settledSize(mount) === undefined;
+    // It may have had that size before: then there is nothing to tell.
+    const hasGrown = isAwaited || actual.get(volumeKeyOf(volume))?.size !== undefined;
     const context = { kube: ports.kube, nowMs: ports.clock.now(), signal };
     const expanded = await finishExpansion(context, mount, async (capacity) => {
       // Without the capability there is no node expansion, and the claim has the size of its volume.
@@ -233,9 +236,11 @@ export function createOperations(ports: OperationPorts): Perform {
     const entry = actual.get(volumeKeyOf(volume));
     if (entry) {
       entry.expanded = { to: wanted, asOf: expanded?.claim.metadata.resourceVersion };
-      entry.size = expanded?.capacity ?? wanted;
+      // Not less, where the PersistentVolume says less than its claim: the step would follow itself without end.
+      const capacity = expanded?.capacity ?? wanted;
+      entry.size = compareQuantities(capacity, wanted) > 0 ? capacity : wanted;
     }
-    if (!expanded) return;
+    if (!expanded || !hasGrown) return;
     const text = `Volume ${volume.specName} has ${expanded.capacity} on node ${ports.nodeName}`;
     for (const subject of [pod, expanded.claim]) {
       ports.recorder.event(subject, 'Normal', 'FileSystemResizeSuccessful', text);

@@ -941,6 +941,118 @@ describe('the volume manager', { concurrency: 8 }, () => {
       for (const driver of drivers) await driver.until(() => driver.callsOf('NodeExpandVolume').length > 0);
     }));
 
+  const expanding: Parameters<NodeWorld['scripted']>[0] = { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] };
+  const shared = { name: 'data', driver: DRIVER, spec: { accessModes: ['ReadWriteMany'] } };
+  /** A claim's status as another node leaves it when it has expanded the volume. */
+  const EXPANDED_ELSEWHERE = {
+    capacity: { storage: '2Gi' },
+    conditions: [],
+    allocatedResources: null,
+    allocatedResourceStatuses: null,
+  };
+  const expansions = (driver: { callsOf<T>(method: string): T[] }) =>
+    driver
+      .callsOf<NodeExpandVolumeRequest>('NodeExpandVolume')
+      .map(({ capacityRange }) => capacityRange?.requiredBytes);
+
+  for (const [what, capabilities] of [
+    ['staged', ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME']],
+    ['mounted without staging', ['EXPAND_VOLUME']],
+  ] as const) {
+    test(`[SIDE-1] a shared volume that was ${what} here and expanded on another node while this one was down is expanded here too, once`, (t) =>
+      inWorld(t, {}, async (world) => {
+        const { driver, node } = await ready(world, { driver: { node: [...capabilities] } });
+        const { pv } = await world.volume(shared);
+        const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+        await node.stop();
+        await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
+        await world.startNode();
+        await driver.until(() => expansions(driver).length > 0);
+        await world.deletePod(pod);
+        await world.untilGone(pod);
+        assert.deepEqual(expansions(driver), [2n << 30n]);
+      }));
+  }
+
+  test('[SIDE-1] a shared volume that another node expands between stage and publish is expanded here too, once', (t) =>
+    inWorld(t, { clock: fastClock(50) }, async (world) => {
+      const { driver } = await ready(world, { driver: expanding });
+      const release = Promise.withResolvers<void>();
+      driver.script('NodePublishVolume', { until: release.promise });
+      const { pv } = await world.volume(shared);
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await driver.until(() => driver.callsOf('NodePublishVolume').length === 1);
+      await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
+      // Until the node has seen that.
+      await setTimeout(500);
+      release.resolve();
+      await world.untilRunning(pod);
+      await driver.until(() => expansions(driver).length > 0);
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      assert.deepEqual(expansions(driver), [2n << 30n]);
+    }));
+
+  test('[SIDE-1] a shared volume that could not be expanded here is, although another node has told the claim meanwhile', (t) =>
+    inWorld(t, { clock: fastClock(50) }, async (world) => {
+      const { driver } = await ready(world, { driver: expanding });
+      const release = Promise.withResolvers<void>();
+      driver.script('NodeExpandVolume', { until: release.promise, fail: 'INTERNAL' });
+      const { pv } = await world.volume(shared);
+      await grow(world, pv.metadata.name, {
+        allocatedResources: { storage: '2Gi' },
+        allocatedResourceStatuses: { storage: 'NodeResizePending' },
+      });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await driver.until(() => expansions(driver).length === 1);
+      await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
+      // Until the node has seen that.
+      await setTimeout(500);
+      release.resolve();
+      await driver.until(() => expansions(driver).length > 1);
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      assert.deepEqual(expansions(driver), [2n << 30n, 2n << 30n]);
+    }));
+
+  for (const [what, driverOptions, calls] of [
+    ['that its driver can expand', expanding, [1n << 29n]],
+    ['that its driver cannot expand', {}, []],
+  ] as const) {
+    test(`[SIDE-1] after a restart the node sees once to the size of a shared volume ${what}, without an event, and to that of no other`, (t) =>
+      inWorld(t, {}, async (world) => {
+        const { driver, node } = await ready(world, { driver: driverOptions });
+        const { pv } = await world.volume(shared);
+        await world.volume({ name: 'own', driver: DRIVER });
+        // It says less than its claim.
+        const capacity = { storage: '512Mi' };
+        await world.admin.patch(
+          persistentVolumes,
+          { name: pv.metadata.name },
+          { spec: { capacity } },
+          { type: 'merge' },
+        );
+        const pod = await world.untilRunning(await world.pod('p', [claimVolume('data'), claimVolume('own')]));
+        await node.stop();
+        const expanded = () =>
+          world.log.lines.filter(
+            ({ message, fields }) => message === 'volume operation done' && fields.operation === 'expand',
+          ).length;
+        assert.equal(expanded(), 0);
+        await world.startNode();
+        for (let look = 0; look < 2_000 && expanded() === 0; look++) await setTimeout(5);
+        await world.deletePod(pod);
+        await world.untilGone(pod);
+        assert.equal(expanded(), 1);
+        assert.deepEqual(expansions(driver), calls);
+        const { items } = await world.admin.list(events, here);
+        assert.deepEqual(
+          items.filter(({ reason }) => reason === 'FileSystemResizeSuccessful'),
+          [],
+        );
+      }));
+  }
+
   test('where claims can be read but not watched, as with kube-apiserver, an expansion is still noticed', (t) =>
     inWorld(t, { clock: fastClock(50) }, async (world) => {
       const driver = world.scripted({ node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });

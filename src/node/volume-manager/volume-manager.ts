@@ -191,8 +191,10 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       const { asOf = claim.metadata.resourceVersion } = expanded;
       return isNewer(claim.metadata.resourceVersion, asOf) ? wanted : undefined;
     }
-    const everywhere = size && sizeOnEveryNode(claim);
-    return everywhere && compareQuantities(everywhere, size) > 0 ? everywhere : undefined;
+    const everywhere = sizeOnEveryNode(claim);
+    // An unknown size may be smaller.
+    const isSmaller = everywhere && (size === undefined || compareQuantities(everywhere, size) > 0);
+    return isSmaller ? everywhere : undefined;
   }
 
   /** Removes the directory of a pod that is gone, once nothing is mounted below it. */

@@ -82,6 +82,23 @@ test('the actual state keeps a volume as long as it is staged or published', () 
   assert.deepEqual(actual.keys(), [key('a')], 'still staged');
 });
 
+test('the actual state knows the size of a volume only if nothing of it was mounted before', () => {
+  const actual = new ActualState();
+  const a = volume('a');
+  const size = () => actual.get(key('a'))?.size;
+  actual.setDevice(a, 'uncertain', '1Gi');
+  actual.setDevice(a, 'uncertain', '2Gi');
+  actual.setDevice(a, 'mounted');
+  assert.equal(size(), '1Gi');
+  actual.setDevice(a, 'unmounted');
+  actual.setUnstaged(a, '2Gi');
+  assert.equal(size(), '2Gi');
+  actual.setDevice(a, 'unmounted');
+  actual.setMount({ podUid: 'one', volume: a, state: 'uncertain', path: '/p', readOnly: false });
+  actual.setUnstaged(a, '2Gi');
+  assert.equal(size(), undefined, 'it may have been mounted when it was smaller');
+});
+
 test('the actual state knows a volume as it was staged last', () => {
   const actual = new ActualState();
   const a = volume('a');
