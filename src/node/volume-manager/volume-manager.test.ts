@@ -82,10 +82,15 @@ describe('the volume manager', { concurrency: 8 }, () => {
   /** A node with the scripted driver; by default its volumes need no attach. */
   async function ready(
     world: NodeWorld,
-    options: { spec?: object; driver?: Parameters<NodeWorld['scripted']>[0]; podInfo?: boolean } = {},
+    options: {
+      spec?: object;
+      driver?: Parameters<NodeWorld['scripted']>[0];
+      podInfo?: boolean;
+      through?: (kube: KubeClient) => KubeClient;
+    } = {},
   ) {
     const driver = world.scripted(options.driver ?? {});
-    const node = await world.startNode();
+    const node = await world.startNode('n1', options.through ? { through: options.through } : {});
     await world.driverObject(DRIVER, { attachRequired: false, ...options.spec });
     const registrar = await world.register(
       'n1',
@@ -950,6 +955,24 @@ describe('the volume manager', { concurrency: 8 }, () => {
     allocatedResources: null,
     allocatedResourceStatuses: null,
   };
+  /** `seen` resolves when the node's watch has brought such a claim, and the node has taken it in. */
+  function seesClaim(wanted: (claim: PersistentVolumeClaim) => boolean) {
+    const seen = Promise.withResolvers<void>();
+    async function* watch(kube: KubeClient, ...call: Parameters<KubeClient['watch']>) {
+      for await (const event of kube.watch(...call)) {
+        yield event;
+        // The next event is asked for.
+        if (event.type === 'MODIFIED' && wanted(event.object as PersistentVolumeClaim)) seen.resolve();
+      }
+    }
+    const through = (kube: KubeClient) =>
+      Object.assign(Object.create(kube) as KubeClient, {
+        watch: (...call: Parameters<KubeClient['watch']>) =>
+          call[0].plural === 'persistentvolumeclaims' ? watch(kube, ...call) : kube.watch(...call),
+      });
+    return { through, seen: seen.promise };
+  }
+  const isGrown = (claim: PersistentVolumeClaim) => claim.status?.capacity?.storage === '2Gi';
   const expansions = (driver: { callsOf<T>(method: string): T[] }) =>
     driver
       .callsOf<NodeExpandVolumeRequest>('NodeExpandVolume')
@@ -974,17 +997,34 @@ describe('the volume manager', { concurrency: 8 }, () => {
       }));
   }
 
+  test('[SIDE-1] a shared volume that pods here only read is not expanded because another node has expanded it', (t) =>
+    inWorld(t, { clock: fastClock(50) }, async (world) => {
+      const { through, seen } = seesClaim(isGrown);
+      const { driver } = await ready(world, { driver: expanding, through });
+      const { pv } = await world.volume(shared);
+      const reader = await world.untilRunning(await world.pod('reader', [claimVolume('data', 'data', true)]));
+      await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
+      await seen;
+      await world.untilRunning(await world.pod('another', [claimVolume('data', 'data', true)]));
+      assert.deepEqual(expansions(driver), []);
+      await world.untilRunning(await world.pod('writer', [claimVolume('data')]));
+      await driver.until(() => expansions(driver).length > 0);
+      await world.deletePod(reader);
+      await world.untilGone(reader);
+      assert.deepEqual(expansions(driver), [2n << 30n]);
+    }));
+
   test('[SIDE-1] a shared volume that another node expands between stage and publish is expanded here too, once', (t) =>
     inWorld(t, { clock: fastClock(50) }, async (world) => {
-      const { driver } = await ready(world, { driver: expanding });
+      const { through, seen } = seesClaim(isGrown);
+      const { driver } = await ready(world, { driver: expanding, through });
       const release = Promise.withResolvers<void>();
       driver.script('NodePublishVolume', { until: release.promise });
       const { pv } = await world.volume(shared);
       const pod = await world.pod('p', [claimVolume('data')]);
       await driver.until(() => driver.callsOf('NodePublishVolume').length === 1);
       await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
-      // Until the node has seen that.
-      await setTimeout(500);
+      await seen;
       release.resolve();
       await world.untilRunning(pod);
       await driver.until(() => expansions(driver).length > 0);
@@ -995,7 +1035,8 @@ describe('the volume manager', { concurrency: 8 }, () => {
 
   test('[SIDE-1] a shared volume that could not be expanded here is, although another node has told the claim meanwhile', (t) =>
     inWorld(t, { clock: fastClock(50) }, async (world) => {
-      const { driver } = await ready(world, { driver: expanding });
+      const { through, seen } = seesClaim(isGrown);
+      const { driver } = await ready(world, { driver: expanding, through });
       const release = Promise.withResolvers<void>();
       driver.script('NodeExpandVolume', { until: release.promise, fail: 'INTERNAL' });
       const { pv } = await world.volume(shared);
@@ -1006,8 +1047,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       const pod = await world.pod('p', [claimVolume('data')]);
       await driver.until(() => expansions(driver).length === 1);
       await grow(world, pv.metadata.name, EXPANDED_ELSEWHERE);
-      // Until the node has seen that.
-      await setTimeout(500);
+      await seen;
       release.resolve();
       await driver.until(() => expansions(driver).length > 1);
       await world.deletePod(pod);

@@ -191,7 +191,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       const { asOf = claim.metadata.resourceVersion } = expanded;
       return isNewer(claim.metadata.resourceVersion, asOf) ? wanted : undefined;
     }
-    const everywhere = sizeOnEveryNode(claim);
+    // As with a kubelet, a pod that only reads needs no larger filesystem.
+    const everywhere = mount.readOnly ? undefined : sizeOnEveryNode(claim);
     // An unknown size may be smaller.
     const isSmaller = everywhere && (size === undefined || compareQuantities(everywhere, size) > 0);
     return isSmaller ? everywhere : undefined;
