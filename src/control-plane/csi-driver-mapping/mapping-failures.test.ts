@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csiDriverDesigns, csiDrivers } from '../../api/kinds.ts';
+import { type CSIDriver, csiDriverDesigns, csiDrivers } from '../../api/kinds.ts';
 import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { changesOf } from '../../runtime/informer/testing/woken-loops.ts';
@@ -16,14 +16,14 @@ import { decideMapping } from './decide-mapping.ts';
 const design = objectsLike('d.example');
 
 const failures: [string, KubeError | undefined, { events: string[]; isRetried: boolean }][] = [
-  ['succeeds', undefined, { events: [], isRetried: false }],
+  ['succeeds is done once the watch shows the object', undefined, { events: [], isRetried: false }],
   [
-    'finds an object that the watch has not shown',
+    'finds an object that the watch has not shown is retried quietly',
     new KubeError({ reason: 'AlreadyExists', code: 409, message: 'exists' }),
-    { events: [], isRetried: false },
+    { events: [], isRetried: true },
   ],
   [
-    'is refused',
+    'is refused is reported and retried',
     new KubeError({ reason: 'Forbidden', code: 403, message: 'no' }),
     {
       events: ['CSIDriverNotMapped: cannot create CSIDriver d.example of storage.k8s.io/v1: no'],
@@ -32,15 +32,16 @@ const failures: [string, KubeError | undefined, { events: string[]; isRetried: b
   ],
 ];
 for (const [name, failure, expected] of failures)
-  test(`a mapping whose creation ${name} is ${expected.isRetried ? 'reported and retried' : 'done'}`, async (t) => {
+  test(`a mapping whose creation ${name}`, async (t) => {
     const clock = new VirtualClock();
     const informers = manualInformers();
     const events: string[] = [];
     let attempts = 0;
     const kube = {
-      async create() {
+      async create(_resource: unknown, object: CSIDriver) {
         attempts++;
         if (failure && attempts === 1) throw failure;
+        informers.change(csiDrivers, undefined, object);
       },
     } as unknown as KubeClient;
     const recorder = {

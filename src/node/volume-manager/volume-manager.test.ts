@@ -955,20 +955,30 @@ describe('the volume manager', { concurrency: 8 }, () => {
     allocatedResources: null,
     allocatedResourceStatuses: null,
   };
-  /** `seen` resolves when the node's watch has brought such a claim, and the node has taken it in. */
+  /** `seen` resolves once a list or watch has brought such a claim to the node, and the node has taken it in. */
   function seesClaim(wanted: (claim: PersistentVolumeClaim) => boolean) {
     const seen = Promise.withResolvers<void>();
+    const isWanted = (object: unknown) => wanted(object as PersistentVolumeClaim);
+    async function list(kube: KubeClient, ...call: Parameters<KubeClient['list']>) {
+      const found = await kube.list(...call);
+      // Not before whoever asked has gone on.
+      if (found.items.some(isWanted)) setImmediate(() => seen.resolve());
+      return found;
+    }
     async function* watch(kube: KubeClient, ...call: Parameters<KubeClient['watch']>) {
       for await (const event of kube.watch(...call)) {
         yield event;
         // The next event is asked for.
-        if (event.type === 'MODIFIED' && wanted(event.object as PersistentVolumeClaim)) seen.resolve();
+        if (event.type !== 'BOOKMARK' && isWanted(event.object)) seen.resolve();
       }
     }
+    const isClaims = ({ plural }: { plural: string }) => plural === 'persistentvolumeclaims';
     const through = (kube: KubeClient) =>
       Object.assign(Object.create(kube) as KubeClient, {
+        list: (...call: Parameters<KubeClient['list']>) =>
+          isClaims(call[0]) ? list(kube, ...call) : kube.list(...call),
         watch: (...call: Parameters<KubeClient['watch']>) =>
-          call[0].plural === 'persistentvolumeclaims' ? watch(kube, ...call) : kube.watch(...call),
+          isClaims(call[0]) ? watch(kube, ...call) : kube.watch(...call),
       });
     return { through, seen: seen.promise };
   }
