@@ -20,6 +20,7 @@ import {
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
 import type { KubeObject, Resource } from '../../src/api/object.ts';
+import { FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../src/api/well-known.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';
@@ -177,6 +178,12 @@ export async function snapshotLife(
       });
     }
     members.sort((a, b) => a.of.localeCompare(b.of));
+    // The official controller protects a group only after it is ready. Deleted before that, its content would stay.
+    await settled(
+      volumeGroupSnapshots,
+      'default/both',
+      (each) => each?.metadata.finalizers?.includes(FINALIZER_GROUP_SNAPSHOT_BOUND) === true,
+    );
     await kube.delete(volumeGroupSnapshots, named('both'));
     await settled(volumeGroupSnapshots, 'default/both', (each) => each === undefined);
     for (const { metadata } of (await kube.list(volumeSnapshots)).items) {
