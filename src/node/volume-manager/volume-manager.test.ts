@@ -1069,7 +1069,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
     ['that its driver can expand', expanding, [1n << 29n]],
     ['that its driver cannot expand', {}, []],
   ] as const) {
-    test(`[SIDE-1] after a restart the node sees once to the size of a shared volume ${what}, without an event, and to that of no other`, (t) =>
+    test(`[SIDE-1] after a restart the node makes sure of the size of a shared volume ${what}, once and without an event, and of no other`, (t) =>
       inWorld(t, {}, async (world) => {
         const { driver, node } = await ready(world, { driver: driverOptions });
         const { pv } = await world.volume(shared);

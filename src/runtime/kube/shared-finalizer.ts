@@ -2,7 +2,7 @@
 // one that an earlier process or another replica may still remove has to be written once more before somebody relies on it.
 
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import { hasFinalizer, releaseFinalizer, renewFinalizer } from './finalizers.ts';
+import { addFinalizer, hasFinalizer, releaseFinalizer, renewFinalizer } from './finalizers.ts';
 import { ifThere } from './if-there.ts';
 import type { KubeClient } from './kube.ts';
 import { isConflict } from './kube-error.ts';
@@ -13,6 +13,12 @@ export interface SharedFinalizerOptions<T extends KubeObject> {
   finalizer: string;
   /** Where the answers to writes are kept until the watch delivers them. */
   objects: { wrote(object: T): T };
+}
+
+interface FinalizerWrite {
+  /** The answer is the object as the server has it then. */
+  needsAnswer?: boolean;
+  signal: AbortSignal;
 }
 
 export class SharedFinalizer<T extends KubeObject> {
@@ -55,8 +61,12 @@ export class SharedFinalizer<T extends KubeObject> {
     await this.#removals.get(key)?.catch(() => {});
   }
 
-  /** With `needsAnswer`, the object is as the server has it then. */
-  async renew(object: T, how: { needsAnswer?: boolean; signal: AbortSignal }): Promise<T> {
+  /** Enough where it is held. */
+  async add(object: T, how: FinalizerWrite): Promise<T> {
+    return this.#objects.wrote(await addFinalizer({ ...this.#request(object), ...how }));
+  }
+
+  async renew(object: T, how: FinalizerWrite): Promise<T> {
     const written = await renewFinalizer({ ...this.#request(object), ...how });
     this.#held.add(object.metadata.uid);
     return this.#objects.wrote(written);

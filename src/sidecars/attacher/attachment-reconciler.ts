@@ -148,7 +148,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
         // Gone: its deletion is on its way to the cache, and asking again until then would be in vain.
         if (undoing === undefined) return done;
         if (undoing.metadata.resourceVersion === attachment.metadata.resourceVersion)
-          return requeueAfter(1_000, 'less than a second ago it was announced that the attempt is undone');
+          return requeueAfter(1_000, 'the undo of the attempt was announced less than a second ago');
         current = undoing;
         await calls.unpublish(volume, earlierNodeId, signal);
       }

@@ -7,7 +7,6 @@ import { attacherFinalizer } from '../../api/well-known.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { addFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { SharedFinalizer } from '../../runtime/kube/shared-finalizer.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
@@ -32,7 +31,6 @@ export class VolumeProtection {
   readonly #kube: KubeClient;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #name: string;
   readonly #finalizer: SharedFinalizer<PersistentVolume>;
   readonly #volumes: ReadYourWrites<PersistentVolume>;
   readonly #attachments: Informer<VolumeAttachment>;
@@ -43,10 +41,13 @@ export class VolumeProtection {
     this.#kube = options.kube;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#name = attacherFinalizer(options.driver);
     this.#volumes = new ReadYourWrites(options.volumes);
-    const which = { resource: persistentVolumes, finalizer: this.#name, objects: this.#volumes };
-    this.#finalizer = new SharedFinalizer({ kube: options.kube, ...which });
+    this.#finalizer = new SharedFinalizer({
+      kube: options.kube,
+      resource: persistentVolumes,
+      finalizer: attacherFinalizer(options.driver),
+      objects: this.#volumes,
+    });
     this.#attachments = options.attachments;
   }
 
@@ -63,13 +64,9 @@ export class VolumeProtection {
   async protect(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
     const { name } = volume.metadata;
     this.#freeSinceMs.delete(name);
-    if (!this.#finalizer.isHeld(volume)) {
-      return this.#finalizer.renew(volume, { needsAnswer: true, signal });
-    }
-    const object = await this.#kube.get(persistentVolumes, { name }, { signal });
-    const finalizer = this.#name;
-    const request = { kube: this.#kube, resource: persistentVolumes, object, finalizer };
-    return this.#volumes.wrote(await addFinalizer({ ...request, needsAnswer: true, signal }));
+    const how = { needsAnswer: true, signal };
+    if (!this.#finalizer.isHeld(volume)) return this.#finalizer.renew(volume, how);
+    return this.#finalizer.add(await this.#kube.get(persistentVolumes, { name }, { signal }), how);
   }
 
   /** Another replica may have removed finalizers that this one wrote. */
