@@ -15,13 +15,10 @@ import {
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
-import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { memoryLog } from '../../runtime/log/log.ts';
-import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { manualPorts } from '../testing/manual-ports.ts';
 import { pod } from '../testing/objects.ts';
 import { startControllers } from '../testing/start-controllers.ts';
 import { createCsiDriverMapping } from './csi-driver-mapping.ts';
@@ -229,17 +226,8 @@ test('[INL-3] a CSIDriver that cannot be created is a warning on the other objec
 });
 
 test('[INL-3] a CSIDriver that the cache never showed is created again once somebody has deleted it', async (t) => {
-  const informers = manualInformers();
-  const clock = new VirtualClock();
   let created = 0;
-  const ports = {
-    kube: { create: async () => void created++ },
-    informers,
-    clock,
-    random: seededRandom('mapping'),
-    log: memoryLog(),
-    recorder: { event() {}, flush: async () => {} },
-  } as unknown as ControllerPorts;
+  const { informers, clock, ports } = manualPorts({ create: async () => void created++ });
   informers.change(csiDriverDesigns, undefined, design({}));
   const stop = new AbortController();
   t.after(() => stop.abort());

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { events, persistentVolumeClaims, pods } from '../../api/kinds.ts';
-import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { memoryLog } from '../../runtime/log/log.ts';
-import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
-import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
+import { manualPorts } from '../testing/manual-ports.ts';
 import { claim, pod } from '../testing/objects.ts';
 import { type Started, startControllers } from '../testing/start-controllers.ts';
 import { createEphemeralClaims } from './ephemeral-claims.ts';
@@ -107,8 +103,6 @@ test('a claim with another owner that the cache never showed makes room for the 
 });
 
 test('a claim of its own that the cache never showed is created again once it is deleted', async (t) => {
-  const informers = manualInformers();
-  const clock = new VirtualClock();
   const live: object[] = [];
   let creations = 0;
   const kube = {
@@ -121,14 +115,7 @@ test('a claim of its own that the cache never showed is created again once it is
     },
     get: async () => live[0],
   };
-  const ports = {
-    kube,
-    informers,
-    clock,
-    random: seededRandom('silent'),
-    log: memoryLog(),
-    recorder: { event() {}, flush: async () => {} },
-  } as unknown as ControllerPorts;
+  const { informers, clock, ports } = manualPorts(kube);
   const waiting = pod('p', { volumes: [scratch] });
   informers.change(pods, undefined, { ...waiting, metadata: { ...waiting.metadata, uid: 'uid-p' } });
   const stop = new AbortController();

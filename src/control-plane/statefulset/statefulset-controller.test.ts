@@ -9,14 +9,10 @@ import {
   statefulSets,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import { isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
-import { memoryLog } from '../../runtime/log/log.ts';
-import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
-import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
+import { manualPorts } from '../testing/manual-ports.ts';
 import { claim } from '../testing/objects.ts';
 import { type Started, startControllers } from '../testing/start-controllers.ts';
 import { createStatefulSetController } from './statefulset-controller.ts';
@@ -176,8 +172,6 @@ test('it continues after a restart', async (t) => {
 
 /** The watches show what the test lets them show. */
 function silentWorld(t: TestContext) {
-  const informers = manualInformers();
-  const clock = new VirtualClock();
   const live = new Map<string, object>();
   const requests: string[] = [];
   const kube = {
@@ -191,19 +185,12 @@ function silentWorld(t: TestContext) {
       live.get(`${plural} ${object.name}`),
     update: async (_: object, object: object) => object,
   };
+  const { informers, clock, ports } = manualPorts(kube);
   const set = {
     ...web({ replicas: 1 }),
     metadata: { ...name, uid: 'set', resourceVersion: '1', generation: 1 },
   };
   informers.change(statefulSets, undefined, set);
-  const ports = {
-    kube,
-    informers,
-    clock,
-    random: seededRandom('silent'),
-    log: memoryLog(),
-    recorder: { event() {}, flush: async () => {} },
-  } as unknown as ControllerPorts;
   const stop = new AbortController();
   t.after(() => stop.abort());
   const show = (resource: typeof pods | typeof persistentVolumeClaims, objectName: string) => {
